@@ -102,10 +102,14 @@ type logicalNode struct {
 	function int32
 	role     AsyncRole
 	amounts  q.Amounts
-	time     session.TimeValue
-	single   session.SingleCalls
-	extent   extent
-	hasTime  bool
+	time     *logicalTime // nil: it has none
+}
+
+// logicalTime is the time of a logicalNode, which is large.
+type logicalTime struct {
+	session.TimeValue
+	single session.SingleCalls
+	extent extent
 }
 
 type logicalKey struct {
@@ -131,8 +135,8 @@ type asyncTree struct {
 
 // LogicalTree is the call tree with async methods below those who called them.
 type LogicalTree struct {
-	below   map[session.PathID][]session.PathValue
-	beneath map[session.PathID][]session.PathTime
+	below   *children[session.PathValue]
+	beneath *children[session.PathTime]
 	roles   map[session.PathID]AsyncRole
 	awaits  map[session.PathID]session.FunctionAwait
 	// raisedRoots says that roots have level 0: there are no processes above them.
@@ -152,14 +156,14 @@ func (t *LogicalTree) Await(id session.PathID) *session.FunctionAwait {
 }
 
 // Children returns the values of the children of a path (0: the roots), which has an id of this tree alone.
-func (t *LogicalTree) Children(id session.PathID) []session.PathValue { return t.below[id] }
+func (t *LogicalTree) Children(id session.PathID) []session.PathValue { return t.below.of(id) }
 
 // TimeChildren returns the times of the children of a path.
-func (t *LogicalTree) TimeChildren(id session.PathID) []session.PathTime { return t.beneath[id] }
+func (t *LogicalTree) TimeChildren(id session.PathID) []session.PathTime { return t.beneath.of(id) }
 
 // Below returns the values and the times of the children of a path.
 func (t *LogicalTree) Below(id session.PathID) ([]session.PathValue, []session.PathTime) {
-	return t.below[id], t.beneath[id]
+	return t.below.of(id), t.beneath.of(id)
 }
 
 // HasAsync reports whether a session has an async method, so that the logical call tree may differ from the physical
@@ -438,20 +442,33 @@ func (t *asyncTree) tree() *LogicalTree {
 
 // addTime adds the calls and the exclusive time of a path.
 func (n *logicalNode) addTime(p *session.PathTime) {
-	n.hasTime = true
-	n.time.Exclusive = n.time.Exclusive.Add(p.Exclusive)
-	n.time.Calls, n.time.Running = n.time.Calls+p.Calls, n.time.Running+p.Running
-	n.single.NodesElapsed += p.NodesElapsed
-	n.single.NodesApplication += p.NodesApplication
-	n.single.NodesCPU += p.NodesCPU
-	n.extent = n.extent.Add(extent{p.Extremes, p.Calls > p.Running})
+	if n.time == nil {
+		n.time = &logicalTime{}
+	}
+	t := n.time
+	t.Exclusive = t.Exclusive.Add(p.Exclusive)
+	t.Calls, t.Running = t.Calls+p.Calls, t.Running+p.Running
+	t.single.NodesElapsed += p.NodesElapsed
+	t.single.NodesApplication += p.NodesApplication
+	t.single.NodesCPU += p.NodesCPU
+	t.extent = t.extent.Add(extent{p.Extremes, p.Calls > p.Running})
+}
+
+// addBelow adds the inclusive values of a node below.
+func (n *logicalNode) addBelow(o *logicalNode) {
+	n.amounts.Inclusive = n.amounts.Inclusive.Add(o.amounts.Inclusive)
+	if o.time == nil {
+		return
+	}
+	if n.time == nil {
+		n.time = &logicalTime{}
+	}
+	n.time.Inclusive = n.time.Inclusive.Add(o.time.Inclusive)
 }
 
 // sum makes the tables of the nodes, with their inclusive values.
 func (t *asyncTree) sum() *LogicalTree {
-	out := &LogicalTree{below: map[session.PathID][]session.PathValue{},
-		beneath: map[session.PathID][]session.PathTime{}, roles: map[session.PathID]AsyncRole{},
-		awaits: t.awaitsOfNodes()}
+	out := &LogicalTree{roles: map[session.PathID]AsyncRole{}, awaits: t.awaitsOfNodes()}
 	levels := make([]int64, len(t.nodes))
 	for i := range t.nodes {
 		levels[i] = 1
@@ -462,14 +479,14 @@ func (t *asyncTree) sum() *LogicalTree {
 	for i := len(t.nodes) - 1; i >= 0; i-- { // a parent comes before its children
 		n := &t.nodes[i]
 		n.amounts.Inclusive = n.amounts.Inclusive.Add(n.amounts.Exclusive)
-		n.time.Inclusive = n.time.Inclusive.Add(n.time.Exclusive)
+		if n.time != nil {
+			n.time.Inclusive = n.time.Inclusive.Add(n.time.Exclusive)
+		}
 		if n.parent >= 0 {
-			above := &t.nodes[n.parent]
-			above.amounts.Inclusive = above.amounts.Inclusive.Add(n.amounts.Inclusive)
-			above.time.Inclusive = above.time.Inclusive.Add(n.time.Inclusive)
-			above.hasTime = above.hasTime || n.hasTime
+			t.nodes[n.parent].addBelow(n)
 		}
 	}
+	amounts, times := make([]session.PathValue, len(t.nodes)), []session.PathTime(nil)
 	for i := range t.nodes {
 		n := &t.nodes[i]
 		id, parent := session.PathID(i+1), session.PathID(n.parent+1)
@@ -480,14 +497,14 @@ func (t *asyncTree) sum() *LogicalTree {
 		if n.role != AsyncNone {
 			out.roles[id] = n.role
 		}
-		out.below[parent] = append(out.below[parent], session.PathValue{ID: id, Parent: parent, Level: levels[i],
-			Process: n.process, Function: function, Amounts: n.amounts})
-		if n.hasTime {
-			n.single.Extremes = n.extent.Extremes
-			out.beneath[parent] = append(out.beneath[parent], session.PathTime{ID: id, Parent: parent, Level: levels[i],
-				Process: n.process, Function: function,
-				TimeValue: n.time, SingleCalls: n.single})
+		amounts[i] = session.PathValue{ID: id, Parent: parent, Level: levels[i], Process: n.process, Function: function,
+			Amounts: n.amounts}
+		if n.time != nil {
+			n.time.single.Extremes = n.time.extent.Extremes
+			times = append(times, session.PathTime{ID: id, Parent: parent, Level: levels[i], Process: n.process,
+				Function: function, TimeValue: n.time.TimeValue, SingleCalls: n.time.single})
 		}
 	}
+	out.below, out.beneath = newChildren(amounts, idsOfValue), newChildren(times, idsOfTime)
 	return out
 }

@@ -193,8 +193,12 @@ func TestLogicalTreeAddsUp(t *testing.T) {
 			x.Time, x.Whole = x.Time.Add(p.Exclusive), x.Whole.Add(p.Exclusive)
 		}
 		seen := map[session.PathID]bool{}
-		for parent, list := range tree.below {
-			for _, p := range list {
+		parents := map[session.PathID]bool{0: true}
+		for _, p := range tree.below.rows {
+			parents[p.ID] = true
+		}
+		for parent := range parents {
+			for _, p := range tree.Children(parent) {
 				x := of(have, p.Process)
 				x.Own = x.Own.Add(p.Exclusive)
 				if p.Parent != parent || seen[p.ID] || p.ID <= parent {
@@ -205,8 +209,11 @@ func TestLogicalTreeAddsUp(t *testing.T) {
 				}
 			}
 		}
-		for parent, list := range tree.beneath {
-			for _, p := range list {
+		if len(seen) != len(tree.below.rows) {
+			rt.Fatalf("%d rows are below another one, of %d", len(seen), len(tree.below.rows))
+		}
+		for parent := range parents {
+			for _, p := range tree.TimeChildren(parent) {
 				x := of(have, p.Process)
 				if x.Time = x.Time.Add(p.Exclusive); parent == 0 {
 					x.Whole = x.Whole.Add(p.Inclusive)
@@ -246,11 +253,9 @@ func TestRooted(t *testing.T) {
 				}
 				have = have.Add(root.Inclusive)
 			}
-			for _, list := range tree.below {
-				for _, p := range list {
-					if p.Function == f.Function {
-						own = own.Add(p.Exclusive)
-					}
+			for _, p := range tree.below.rows {
+				if p.Function == f.Function {
+					own = own.Add(p.Exclusive)
 				}
 			}
 			if have != f.Inclusive || own != f.Exclusive {

@@ -23,15 +23,11 @@ func (v *Source) Rooted(of *LogicalTree, roots map[session.FunctionID]bool) (*Lo
 // raised makes roots those of level 0.
 func (t *LogicalTree) raised() *LogicalTree {
 	t.raisedRoots = true
-	for _, list := range t.below {
-		for i := range list {
-			list[i].Level--
-		}
+	for i := range t.below.rows {
+		t.below.rows[i].Level--
 	}
-	for _, list := range t.beneath {
-		for i := range list {
-			list[i].Level--
-		}
+	for i := range t.beneath.rows {
+		t.beneath.rows[i].Level--
 	}
 	return t
 }

@@ -7,6 +7,7 @@ import (
 	"hash/fnv"
 	"slices"
 
+	q "github.com/clrprof/clrprof/internal/quantity"
 	"github.com/clrprof/clrprof/internal/session"
 )
 
@@ -118,7 +119,11 @@ func (t *BottomUpTree) Below(id session.PathID) (amounts []session.PathValue, ti
 	}
 	leftOut := map[session.ProcessID]int{}
 	for n := range len(nodes) {
-		if t.small == nil || !t.small(int(level), nodes[n].amounts.Exclusive, nodes[n].time.Exclusive) {
+		time := q.Time{}
+		if nodes[n].time != nil {
+			time = nodes[n].time.Exclusive
+		}
+		if t.small == nil || !t.small(int(level), nodes[n].amounts.Exclusive, time) {
 			continue
 		}
 		process := keys[n].process
@@ -145,7 +150,7 @@ func (t *BottomUpTree) Below(id session.PathID) (amounts []session.PathValue, ti
 		if key.role != AsyncLeftOut || t.places != nil {
 			t.level[amount.ID] = level
 		}
-		if amounts = append(amounts, amount); nodes[n].hasTime {
+		if amounts = append(amounts, amount); nodes[n].time != nil {
 			times = append(times, time)
 		}
 	}
@@ -177,12 +182,15 @@ func (t *BottomUpTree) row(parent session.PathID, level int64, key logicalKey, n
 	if key.role != AsyncNone {
 		t.roles[t.last] = key.role
 	}
-	n.amounts.Inclusive, n.time.Inclusive = n.amounts.Exclusive, n.time.Exclusive
-	n.single.Extremes = n.extent.Extremes
-	return session.PathValue{ID: t.last, Parent: parent, Level: level, Process: key.process, Function: function,
-			Amounts: n.amounts},
-		session.PathTime{ID: t.last, Parent: parent, Level: level, Process: key.process, Function: function,
-			TimeValue: n.time, SingleCalls: n.single}
+	n.amounts.Inclusive = n.amounts.Exclusive
+	amount := session.PathValue{ID: t.last, Parent: parent, Level: level, Process: key.process, Function: function,
+		Amounts: n.amounts}
+	if n.time == nil {
+		return amount, session.PathTime{}
+	}
+	n.time.Inclusive, n.time.single.Extremes = n.time.Exclusive, n.time.extent.Extremes
+	return amount, session.PathTime{ID: t.last, Parent: parent, Level: level, Process: key.process, Function: function,
+		TimeValue: n.time.TimeValue, SingleCalls: n.time.single}
 }
 
 // lasting returns the id of a row, which depends on nothing but what the row is and what is above it. Of two that would

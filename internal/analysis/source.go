@@ -148,9 +148,7 @@ func (v *Source) PathChildren(parent session.PathID) ([]session.PathValue, error
 		if err != nil {
 			return nil, err
 		}
-		if v.below, err = byParent(v, paths, func(p *session.PathValue) (session.PathID, session.PathID) {
-			return p.ID, p.Parent
-		}); err != nil {
+		if v.below, err = byParent(v, paths, idsOfValue); err != nil {
 			return nil, err
 		}
 	}
@@ -165,22 +163,35 @@ type children[T any] struct {
 	list  []int32 // positions
 }
 
-// byParent prepares to find rows, which come in the order of id.
+func idsOfValue(p *session.PathValue) (id, parent session.PathID) { return p.ID, p.Parent }
+
+func idsOfTime(p *session.PathTime) (id, parent session.PathID) { return p.ID, p.Parent }
+
+// byParent prepares to find rows of a session, which come in the order of id.
 func byParent[T any](v *Source, rows []T, ids func(*T) (id, parent session.PathID)) (*children[T], error) {
-	out := &children[T]{rows: rows, at: newIndex(rows, func(r *T) session.PathID { id, _ := ids(r); return id }),
-		first: make([]int32, len(rows)+3)}
-	parents := make([]int32, len(rows))
+	at := newIndex(rows, func(r *T) session.PathID { id, _ := ids(r); return id })
 	for i := range rows {
 		id, parent := ids(&rows[i])
 		if id <= parent { // would send a walk down the tree round in circles
 			return nil, fmt.Errorf("session %s: %w: path %d has child %d", v.session.Path(), session.ErrCorrupt, parent,
 				id)
 		}
-		var known bool
-		if parents[i], known = out.at.find(parent); !known {
+		if _, known := at.find(parent); !known {
 			return nil, fmt.Errorf("session %s: %w: path %d is below path %d, which does not exist", v.session.Path(),
 				session.ErrCorrupt, id, parent)
 		}
+	}
+	return newChildren(rows, ids), nil
+}
+
+// newChildren prepares to find rows, which come in the order of id, each after the one above it.
+func newChildren[T any](rows []T, ids func(*T) (id, parent session.PathID)) *children[T] {
+	out := &children[T]{rows: rows, at: newIndex(rows, func(r *T) session.PathID { id, _ := ids(r); return id }),
+		first: make([]int32, len(rows)+3)}
+	parents := make([]int32, len(rows))
+	for i := range rows {
+		_, parent := ids(&rows[i])
+		parents[i], _ = out.at.find(parent)
 		out.first[parents[i]+3]++
 	}
 	for i := range out.first[1:] {
@@ -192,7 +203,7 @@ func byParent[T any](v *Source, rows []T, ids func(*T) (id, parent session.PathI
 		out.list[*next] = int32(i)
 		*next++
 	}
-	return out, nil
+	return out
 }
 
 // of returns the rows below a path (0: the roots) in the order of id.
@@ -201,9 +212,13 @@ func (c *children[T]) of(parent session.PathID) []T {
 	if !known {
 		return nil
 	}
-	var out []T
-	for _, i := range c.list[c.first[at+1]:c.first[at+2]] {
-		out = append(out, c.rows[i])
+	list := c.list[c.first[at+1]:c.first[at+2]]
+	if len(list) == 0 {
+		return nil
+	}
+	out := make([]T, len(list))
+	for i, row := range list {
+		out[i] = c.rows[row]
 	}
 	return out
 }

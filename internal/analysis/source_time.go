@@ -106,9 +106,7 @@ func (v *Source) PathTimeChildren(parent session.PathID) ([]session.PathTime, er
 		if err != nil {
 			return nil, err
 		}
-		if v.beneath, err = byParent(v, paths, func(p *session.PathTime) (session.PathID, session.PathID) {
-			return p.ID, p.Parent
-		}); err != nil {
+		if v.beneath, err = byParent(v, paths, idsOfTime); err != nil {
 			return nil, err
 		}
 	}
