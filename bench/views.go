@@ -8,8 +8,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/clrprof/clrprof/internal/analysis"
 	q "github.com/clrprof/clrprof/internal/quantity"
+	"github.com/clrprof/clrprof/internal/rules"
 	"github.com/clrprof/clrprof/internal/session"
 	"github.com/clrprof/clrprof/internal/session/sessiontest"
 )
@@ -111,7 +111,7 @@ func (b *bench) make(path string, change func(*sessiontest.Builder)) error {
 	if err != nil {
 		return err
 	}
-	return errors.Join(analysis.Complete(w), w.Close())
+	return errors.Join(rules.Complete(w, func(int) {}), w.Close())
 }
 
 // spread spreads what was allocated over the slices: each site has one, and the greater ones half in a later one.

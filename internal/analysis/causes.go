@@ -103,12 +103,3 @@ func heaviest(sites []keyedRow, amounts []q.Amount, function func(site int32) in
 	}
 	return best
 }
-
-// UserCauses returns what user code allocated by cause, and lists so many causes at least, 0: all.
-func (v *Source) UserCauses(most int) (*UserCauses, error) {
-	d, err := v.load()
-	if err != nil {
-		return nil, err
-	}
-	return d.UserCauses(most)
-}

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
+	"slices"
 
 	q "github.com/clrprof/clrprof/internal/quantity"
 	"github.com/clrprof/clrprof/internal/session"
@@ -258,6 +259,10 @@ func readDerived(s *session.Session) (*session.Derived, error) {
 		func() error { return into(&d.ProcessDeaths, s.ProcessDeaths) },
 		func() error { return into(&d.SummarySections, s.SummarySections) },
 		func() error { return into(&d.SummarySites, s.SummarySites) },
+		func() error { return into(&d.CauseTotals, s.CauseTotals) },
+		func() error { return into(&d.Causes, s.Causes) },
+		func() error { return into(&d.TypeDeaths, s.TypeDeaths) },
+		func() error { return into(&d.TypePaths, s.TypePaths) },
 		func() error { return into(&d.PathTimes, s.PathTimes) },
 		func() error { return into(&d.CallTimes, s.CallTimes) },
 		func() error { return into(&d.FunctionTimes, s.FunctionTimes) },
@@ -281,6 +286,9 @@ func (c *checker) stored(want, have *session.Derived) {
 	for i := range w.NumField() {
 		table := w.Type().Field(i).Name
 		a, b := w.Field(i), h.Field(i)
+		if len(have.CauseTotals) == 0 && slices.Contains(wholeTables, table) {
+			continue
+		}
 		if a.Len() != b.Len() {
 			c.add("stored", "derived table %s has %d rows, want %d", table, b.Len(), a.Len())
 		}

@@ -218,14 +218,11 @@ func (v *comparedSource) lineChange(i int32) Change {
 // eachType calls fn with the values of types in a column.
 func (v *comparedSource) eachType(c *comparedColumn, fn func(session.TypeID, int64)) error {
 	if c.ends != nil {
-		lifetimes, err := v.Lifetimes()
-		if err != nil {
-			return err
+		lifetimes, err := v.TypeLifetimes()
+		for _, l := range lifetimes {
+			fn(l.Type, c.ends(l.Lifetime))
 		}
-		for id, l := range lifetimes.Types() {
-			fn(id, c.ends(l))
-		}
-		return nil
+		return err
 	}
 	values, err := v.Types()
 	for _, r := range values {

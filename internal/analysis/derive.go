@@ -11,6 +11,14 @@ import (
 
 // Derive computes all derived tables of what is selected.
 func (d *Data) Derive() (*session.Derived, error) {
+	x, err := d.deriveAll()
+	if err != nil {
+		return nil, err
+	}
+	return x.Derived, nil
+}
+
+func (d *Data) deriveAll() (*derivation, error) {
 	x, err := d.derive()
 	if err != nil {
 		return nil, err
@@ -18,7 +26,7 @@ func (d *Data) Derive() (*session.Derived, error) {
 	for _, part := range []derivedPart{derivedPaths, derivedCalls, derivedFunctions, derivedModules, derivedPlaces} {
 		x.need(part)
 	}
-	return x.Derived, nil
+	return x, d.deriveWhole(x.Derived)
 }
 
 // derivedPart is a part of the derived tables of memory that takes long, and that not every view needs.

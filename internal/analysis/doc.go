@@ -14,7 +14,8 @@
 // Data.Derive is the only place where values are computed. Its result is stored
 // by Complete, compared with the stored one by Check, and handed out by Source, which
 // views read: from the stored tables if the session is complete and everything is
-// selected, else from a fresh Derive.
+// selected, else from a fresh Derive. What views show first of the whole session (causes, deaths and paths of types) is
+// stored as far as it is small; a session of an older clrprof lacks it, and it is computed.
 //
 // What a user wants of a session is said in Terms, which Terms.Select compiles to a Selection of that session.
 // Data.Select makes a part of Data of it, and everything that reads Data reads the part: there is no other filter.

@@ -344,6 +344,9 @@ func (v *Lifetimes) Growing() ([]session.SiteID, error) {
 
 // growing says which sites, by position, only grow.
 func (d *Data) growing() ([]bool, error) {
+	if d.grows != nil {
+		return d.grows, nil
+	}
 	change := make([]q.Count, len(d.Sites)) // within one slice
 	ups := make([]uint8, len(d.Sites))
 	const down = growingSlices + 1
@@ -382,6 +385,7 @@ func (d *Data) growing() ([]bool, error) {
 	for i, s := range d.Sites {
 		grows[i] = ups[i] == growingSlices && !s.Frozen
 	}
+	d.grows = grows
 	return grows, nil
 }
 

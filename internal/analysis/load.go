@@ -105,6 +105,8 @@ type Data struct {
 	pathNodes bool // paths is there
 
 	attributed *attribution // nil until something needs it
+	amounts    []q.Amount   // of sites, likewise
+	grows      []bool       // sites that only grow, likewise
 }
 
 // Load reads the recorded and resolved tables of s and checks their references. Everything is selected.
@@ -289,16 +291,24 @@ func (d *Data) find(table string, slice session.SliceID, site session.SiteID) (s
 	return sliceAt, siteAt, nil
 }
 
-// SiteAmounts returns what each site allocated, in the order of Sites.
+// SiteAmounts returns what each site allocated, in the order of Sites. It is kept, and not to be changed.
 func (d *Data) SiteAmounts() ([]q.Amount, error) {
-	out := make([]q.Amount, len(d.Sites))
-	if d.in.gcs != nil {
-		return out, d.bornBetween(out)
+	if d.amounts != nil {
+		return d.amounts, nil
 	}
-	err := d.eachValue(d.in.span, func(slice, site int32, v *session.SiteValue) {
-		if d.in.inSlice(slice) && lets(d.in.sites, site) {
-			out[site] = out[site].Add(v.Amount)
-		}
-	})
+	out := make([]q.Amount, len(d.Sites))
+	var err error
+	if d.in.gcs != nil {
+		err = d.bornBetween(out)
+	} else {
+		err = d.eachValue(d.in.span, func(slice, site int32, v *session.SiteValue) {
+			if d.in.inSlice(slice) && lets(d.in.sites, site) {
+				out[site] = out[site].Add(v.Amount)
+			}
+		})
+	}
+	if err == nil {
+		d.amounts = out
+	}
 	return out, err
 }

@@ -12,13 +12,14 @@ import (
 type Source struct {
 	session   *session.Session
 	selection Selection
-	derived   *derivation                  // nil: read the stored tables
-	data      *Data                        // nil until something needs it
-	types     *TypeTrees                   // nil until something needs it
-	lifetimes *Lifetimes                   // nil until something needs it
-	below     *children[session.PathValue] // of the call tree; nil until something needs it
-	beneath   *children[session.PathTime]  // likewise
-	traced    *shapedRows                  // where rows of the call tree went; nil: nobody asks
+	derived   *derivation                           // nil: read the stored tables
+	data      *Data                                 // nil until something needs it
+	types     *TypeTrees                            // nil until something needs it
+	lifetimes *Lifetimes                            // nil until something needs it
+	hotPaths  map[session.TypeID][]session.TypePath // those that are stored; nil until something needs it
+	below     *children[session.PathValue]          // of the call tree; nil until something needs it
+	beneath   *children[session.PathTime]           // likewise
+	traced    *shapedRows                           // where rows of the call tree went; nil: nobody asks
 }
 
 // Open returns the values of what is selected of s. Errors are those of Data.Select and of reading s.
@@ -31,15 +32,27 @@ func Open(s *session.Session, sel Selection) (*Source, error) {
 	if state == session.Complete && sel.IsZero() {
 		return v, nil
 	}
+	return v.compute()
+}
+
+// Computed returns the values of all of a session, none of which is one that is stored.
+func Computed(s *session.Session) (*Source, error) {
+	return (&Source{session: s}).compute()
+}
+
+func (v *Source) compute() (*Source, error) {
 	d, err := v.load()
 	if err != nil {
 		return nil, err
 	}
 	if v.derived, err = d.derive(); err != nil {
-		return nil, fmt.Errorf("session %s: %w", s.Path(), err)
+		return nil, fmt.Errorf("session %s: %w", v.session.Path(), err)
 	}
 	return v, nil
 }
+
+// Stored reports whether the values are those that were stored when the session was completed.
+func (v *Source) Stored() bool { return v.derived == nil }
 
 // Session returns the session that the values belong to.
 func (v *Source) Session() *session.Session { return v.session }
@@ -225,6 +238,14 @@ func (c *children[T]) of(parent session.PathID) []T {
 
 // TypePaths returns the paths on which objects of a type were created; see TypeTrees.
 func (v *Source) TypePaths(of session.TypeID) ([]session.PathValue, error) {
+	trees, err := v.typeTrees()
+	if err != nil {
+		return nil, err
+	}
+	return trees.Paths(of), nil
+}
+
+func (v *Source) typeTrees() (*TypeTrees, error) {
 	if v.types == nil {
 		d, err := v.load()
 		if err != nil {
@@ -234,7 +255,7 @@ func (v *Source) TypePaths(of session.TypeID) ([]session.PathValue, error) {
 			return nil, err
 		}
 	}
-	return v.types.Paths(of), nil
+	return v.types, nil
 }
 
 // Lifetimes returns what became of the objects, or ErrNoLifetime.
@@ -252,16 +273,19 @@ func (v *Source) Lifetimes() (*Lifetimes, error) {
 }
 
 // Complete derives all tables of a session, stores them, and sets its state to Complete.
-func Complete(w *session.Writer) error { return CompleteTelling(w, func(int) {}) }
+func Complete(w *session.Writer) error {
+	return CompleteWith(w, func(int) {}, func(*Source, *session.Derived) error { return nil })
+}
 
 // timesRead is how often adding up reads the packed tables. Values of sites are not kept in memory: they are read for
-// the sums, and for the sites that only grow. Deaths likewise, where objects were followed.
-var timesRead = map[string]int64{"node": 1, "site": 1, "site_value": 2, "site_death": 2, "timing": 1, "timing_value": 1,
+// the sums, and for the sites that only grow. Deaths likewise, where objects were followed, and for the rules.
+var timesRead = map[string]int64{"node": 1, "site": 1, "site_value": 2, "site_death": 3, "timing": 1, "timing_value": 1,
 	"timing_inclusive": 1,
 	"timing_extreme":   1, "timing_running": 1, "timing_began": 1}
 
-// CompleteTelling is Complete, and says how far it is whenever it has read some rows.
-func CompleteTelling(w *session.Writer, tell func(percent int)) error {
+// CompleteWith is Complete, and says how far it is whenever it has read some rows. also adds rows to the tables that
+// other packages derive.
+func CompleteWith(w *session.Writer, tell func(percent int), also func(*Source, *session.Derived) error) error {
 	tables, err := w.PackedRows()
 	if err != nil {
 		return err
@@ -279,9 +303,13 @@ func CompleteTelling(w *session.Writer, tell func(percent int)) error {
 	if err != nil {
 		return err
 	}
-	derived, err := d.Derive()
+	x, err := d.deriveAll()
 	if err != nil {
 		return fmt.Errorf("session %s: %w", w.Path(), err)
+	}
+	derived := x.Derived
+	if err := also(&Source{session: w.Session, data: d, derived: x}, derived); err != nil {
+		return err
 	}
 	return w.Batch(func() error {
 		if err := w.WriteDerived(derived); err != nil {

@@ -193,7 +193,7 @@ func (d *Data) deriveSummary(out *session.Derived, born []q.Amount) error {
 			g.lifetimes[n].Born = g.lifetimes[n].Born.Add(a)
 		}
 	}
-	threads := make([]Lifetime, len(d.Threads))
+	threads, types := make([]Lifetime, len(d.Threads)), make([]Lifetime, len(d.Types))
 	err := d.eachDeath(everySlice, func(_, site int32, dead *session.SiteDeath) {
 		if dead.Generation < 0 || dead.Generation >= session.Generations {
 			return
@@ -205,6 +205,9 @@ func (d *Data) deriveSummary(out *session.Derived, born []q.Amount) error {
 		}
 		if t := d.siteThread[site]; t >= 0 {
 			add(&threads[t])
+		}
+		if t := d.siteType[site]; t >= 0 {
+			add(&types[t])
 		}
 	})
 	if err != nil {
@@ -219,6 +222,14 @@ func (d *Data) deriveSummary(out *session.Derived, born []q.Amount) error {
 			if !a.IsZero() {
 				out.ProcessDeaths = append(out.ProcessDeaths,
 					session.ProcessDeath{Process: d.Processes[i].ID, Generation: int64(generation), Amount: a})
+			}
+		}
+	}
+	for i := range types {
+		for generation, a := range types[i].Dead {
+			if !a.IsZero() {
+				out.TypeDeaths = append(out.TypeDeaths,
+					session.TypeDeath{Type: d.Types[i].ID, Generation: int64(generation), Amount: a})
 			}
 		}
 	}

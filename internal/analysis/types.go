@@ -12,13 +12,14 @@ import (
 
 // TypeTrees gives, for each type, the call tree of the paths that created its objects.
 type TypeTrees struct {
-	data    *Data
-	tree    *calltree.Merged
-	bySite  []q.Amount
-	sites   []int32    // positions, those of a type in a row
-	first   []int32    // of the sites of a type, by its position, in sites; at the end the number of all
-	own     []q.Amount // scratch, by path; zero between calls
-	reached []bool     // scratch, by path; false between calls
+	data   *Data
+	tree   *calltree.Merged
+	bySite []q.Amount
+	sites  []int32 // positions, those of a type in a row
+	first  []int32 // of the sites of a type, by its position, in sites; at the end the number of all
+	// by path, for one call: what was created of the type, and where the path is among those of the type, or none
+	own      []q.Amount
+	position []int32
 }
 
 // TypeTrees prepares the trees of what is selected.
@@ -29,7 +30,7 @@ func (d *Data) TypeTrees() (*TypeTrees, error) {
 	}
 	t := &TypeTrees{data: d, tree: d.merged(), bySite: bySite}
 	t.own = make([]q.Amount, t.tree.Len())
-	t.reached = make([]bool, t.tree.Len())
+	t.position = slices.Repeat([]int32{none}, t.tree.Len())
 	t.first = make([]int32, len(d.Types)+1)
 	has := func(site int) bool { return !bySite[site].IsZero() && d.siteNode[site] >= 0 && d.siteType[site] >= 0 }
 	for i, typ := range d.siteType {
@@ -64,34 +65,87 @@ func (t *TypeTrees) ofType(of session.TypeID) []int32 {
 // values of that type alone, parents before children. The ids order the paths;
 // they are not those of path_value. The work is proportional to the result.
 func (t *TypeTrees) Paths(of session.TypeID) []session.PathValue {
-	var paths []int32
-	for _, site := range t.ofType(of) {
-		at := t.tree.Of[t.data.siteNode[site]]
-		t.own[at] = t.own[at].Add(t.bySite[site])
-		for p := at; p >= 0 && !t.reached[p]; p = t.tree.Parent[p] {
-			t.reached[p] = true
-			paths = append(paths, p)
-		}
-	}
-	slices.Sort(paths)
-	position := make(map[int32]int, len(paths))
+	paths := t.reach(of)
 	out := make([]session.PathValue, len(paths))
 	for i, p := range paths {
-		position[p] = i
 		function := t.data.Functions[t.tree.Group[p]]
 		out[i] = session.PathValue{ID: session.PathID(p + 1), Parent: session.PathID(t.tree.Parent[p] + 1), Level: 1,
 			Process: function.Process, Function: function.ID,
 			Amounts: q.Amounts{Exclusive: t.own[p], Inclusive: t.own[p]}}
-		if parent, ok := position[t.tree.Parent[p]]; ok {
-			out[i].Level = out[parent].Level + 1
+		if parent := t.tree.Parent[p]; parent >= 0 {
+			out[i].Level = out[t.position[parent]].Level + 1
 		}
-		t.own[p], t.reached[p] = q.Amount{}, false
 	}
 	for i := len(paths) - 1; i >= 0; i-- {
-		if parent, ok := position[t.tree.Parent[paths[i]]]; ok {
-			out[parent].Inclusive = out[parent].Inclusive.Add(out[i].Inclusive)
+		if parent := t.tree.Parent[paths[i]]; parent >= 0 {
+			above := &out[t.position[parent]]
+			above.Inclusive = above.Inclusive.Add(out[i].Inclusive)
 		}
 	}
+	t.forget(paths)
+	return out
+}
+
+// reach returns the paths on which objects of a type were created, parents first, until they are forgotten: with what
+// was created on them in own, and where they are in position.
+func (t *TypeTrees) reach(of session.TypeID) []int32 {
+	var paths []int32
+	for _, site := range t.ofType(of) {
+		at := t.tree.Of[t.data.siteNode[site]]
+		t.own[at] = t.own[at].Add(t.bySite[site])
+		for p := at; p >= 0 && t.position[p] == none; p = t.tree.Parent[p] {
+			t.position[p] = 0
+			paths = append(paths, p)
+		}
+	}
+	slices.Sort(paths)
+	for i, p := range paths {
+		t.position[p] = int32(i)
+	}
+	return paths
+}
+
+func (t *TypeTrees) forget(paths []int32) {
+	for _, p := range paths {
+		t.own[p], t.position[p] = q.Amount{}, none
+	}
+}
+
+// HotPath returns the path on which most bytes of a type were allocated, the root first; nothing: there is none.
+func (t *TypeTrees) HotPath(of session.TypeID) []session.TypePath {
+	paths := t.reach(of)
+	inclusive, best := make([]q.Bytes, len(paths)), make([]int32, len(paths)) // best: the heaviest below, after none
+	root, most := int32(-1), q.Bytes(0)
+	for i := len(paths) - 1; i >= 0; i-- { // of several that are equal the first is taken
+		p := paths[i]
+		inclusive[i] += t.own[p].Bytes
+		above := t.tree.Parent[p]
+		if above < 0 {
+			if inclusive[i] >= most {
+				root, most = int32(i), inclusive[i]
+			}
+			continue
+		}
+		at := t.position[above]
+		inclusive[at] += inclusive[i]
+		if b := best[at] - 1; b < 0 || inclusive[i] >= inclusive[b] {
+			best[at] = int32(i) + 1
+		}
+	}
+	var out []session.TypePath
+	for i := root; i >= 0 && inclusive[i] > 0; i = best[i] - 1 {
+		function := t.data.Functions[t.tree.Group[paths[i]]].ID
+		if n := len(out) - 1; n >= 0 && out[n].Function == function {
+			out[n].Times, out[n].Bytes = out[n].Times+1, inclusive[i]
+		} else {
+			out = append(out, session.TypePath{Type: of, Position: int64(len(out)) + 1, Function: function, Times: 1,
+				Bytes: inclusive[i]})
+		}
+		if b := best[i] - 1; b >= 0 && t.own[paths[i]].Bytes >= inclusive[b] {
+			break
+		}
+	}
+	t.forget(paths)
 	return out
 }
 

@@ -14,9 +14,9 @@ import (
 	"golang.org/x/sys/unix"
 	"golang.org/x/term"
 
-	"github.com/clrprof/clrprof/internal/analysis"
 	"github.com/clrprof/clrprof/internal/collect"
 	"github.com/clrprof/clrprof/internal/pattern"
+	"github.com/clrprof/clrprof/internal/rules"
 	"github.com/clrprof/clrprof/internal/session"
 	"github.com/clrprof/clrprof/internal/symbols"
 )
@@ -39,7 +39,7 @@ func complete(n *notes, path string) error {
 		}
 	}
 	if state != session.Complete {
-		err := analysis.CompleteTelling(w, func(percent int) { n.work("adding up: %d %%", percent) })
+		err := rules.Complete(w, func(percent int) { n.work("adding up: %d %%", percent) })
 		if err != nil {
 			return err
 		}

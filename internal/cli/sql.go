@@ -7,6 +7,7 @@ import (
 
 	"github.com/clrprof/clrprof/internal/analysis"
 	"github.com/clrprof/clrprof/internal/report"
+	"github.com/clrprof/clrprof/internal/rules"
 	"github.com/clrprof/clrprof/internal/session"
 )
 
@@ -93,6 +94,11 @@ func newCheckCommand(e *environment) *cobra.Command {
 			found, err := analysis.Check(s)
 			if err != nil {
 				return readError(err)
+			}
+			if len(found) == 0 {
+				if found, err = rules.Check(s); err != nil {
+					return readError(err)
+				}
 			}
 			for _, v := range found {
 				if _, err := fmt.Fprintln(e.stdout, v); err != nil {

@@ -81,6 +81,18 @@ func (b *builder) groups() ([]Row, analysis.SiteGroups, error) {
 	return list, of, nil
 }
 
+// typeGroups returns the rows of types, for a view that needs no sites.
+func (b *builder) typeGroups() ([]Row, error) {
+	types, err := b.source.TypeLifetimes()
+	list := make([]Row, len(types))
+	for i := range types {
+		t := &types[i]
+		list[i] = b.groupRow(analysis.Group{Process: b.types.get(t.Type).Process, Type: t.Type})
+		list[i].values, list[i].lifetime = both(t.Born), &t.Lifetime
+	}
+	return list, err
+}
+
 // aliveRow is a cohort with the group of its site and the collections that its process had.
 type aliveRow struct {
 	session.SiteAlive

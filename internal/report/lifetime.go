@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
@@ -23,7 +24,14 @@ var lifetimeView = View{
 }
 
 func buildLifetime(b *builder) error {
-	list, of, err := b.groups()
+	var list []Row
+	var of analysis.SiteGroups
+	var err error
+	if cmp.Or(b.options.By, analysis.ByType) == analysis.ByType && !b.showsWhere() {
+		list, err = b.typeGroups()
+	} else {
+		list, of, err = b.groups()
+	}
 	if err != nil {
 		return err
 	}
@@ -94,11 +102,16 @@ func whereColumns() []Column {
 	return out
 }
 
+// showsWhere reports whether a column says where living objects are.
+func (b *builder) showsWhere() bool {
+	wanted := keys(whereKeys())
+	return slices.Contains(wanted, b.order.Key) ||
+		slices.ContainsFunc(b.table.Columns, func(c Column) bool { return slices.Contains(wanted, c.Key) })
+}
+
 // attachWhere says of rows of groups where their living objects are, if a column shows it.
 func (b *builder) attachWhere(list []Row, of analysis.SiteGroups) error {
-	wanted := keys(whereKeys())
-	shown := slices.ContainsFunc(b.table.Columns, func(c Column) bool { return slices.Contains(wanted, c.Key) })
-	if !shown && !slices.Contains(wanted, b.order.Key) {
+	if !b.showsWhere() {
 		return nil
 	}
 	processes, err := b.source.Session().ProcessLifetimes()

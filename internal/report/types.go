@@ -1,8 +1,9 @@
 package report
 
 import (
+	"slices"
+
 	"github.com/clrprof/clrprof/internal/analysis"
-	"github.com/clrprof/clrprof/internal/calltree"
 	q "github.com/clrprof/clrprof/internal/quantity"
 	"github.com/clrprof/clrprof/internal/session"
 )
@@ -110,26 +111,14 @@ func (b *builder) byParent(paths []session.PathValue) map[session.PathID][]Row {
 
 // hotPathOfType finds the path on which most bytes of a type were allocated.
 func (b *builder) hotPathOfType(r *Row) error {
-	paths, err := b.source.TypePaths(r.typ)
-	if err != nil {
+	steps, err := b.source.TypeHotPath(r.typ)
+	if err != nil || len(steps) == 0 {
 		return err
 	}
-	below := b.byParent(paths)
-	hot, err := calltree.HotPath(Row{}, 0, func(at Row) ([]calltree.Weighted[Row], error) {
-		var out []calltree.Weighted[Row]
-		for _, c := range below[at.path] {
-			out = append(out, calltree.Weighted[Row]{Node: c, Inclusive: int64(c.values.Inclusive.Bytes),
-				Exclusive: int64(c.values.Exclusive.Bytes)})
-		}
-		return out, nil
-	})
-	if err != nil || len(hot) == 0 {
-		return err
+	for _, step := range steps {
+		r.hotPath = append(r.hotPath, slices.Repeat([]session.FunctionID{step.Function}, int(step.Times))...)
 	}
-	for _, h := range hot {
-		r.hotPath = append(r.hotPath, h.function)
-	}
-	r.fromShare = q.PercentOf(hot[len(hot)-1].values.Inclusive.Bytes, r.values.Inclusive.Bytes)
+	r.fromShare = q.PercentOf(steps[len(steps)-1].Bytes, r.values.Inclusive.Bytes)
 	return nil
 }
 

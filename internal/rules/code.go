@@ -57,7 +57,7 @@ func about(least limits, part func(*facts, *analysis.Use) q.Amount, says func(*F
 		}
 		return search{add, func() []Finding { return reached(found, least, f) }}
 	}
-	return finder{search: search, place: func(sum *analysis.PlaceSum, all q.Amount) bool {
+	return finder{search: search, says: says, place: func(sum *analysis.PlaceSum, all q.Amount) bool {
 		return least.reach(sum.All, all)
 	}}
 }
@@ -167,7 +167,7 @@ func timed(is func(name string) bool, reach func(*Finding) bool, says func(*Find
 			return found
 		}}
 	}
-	return finder{search: search, calls: is}
+	return finder{search: search, says: says, calls: is}
 }
 
 func waits(x *Finding) bool { return x.Waited >= leastWaited && x.Waits >= leastWaits }

@@ -14,6 +14,10 @@
 // and on how much it is. Those about collections look at the collections. Each has an id, which does not change, and by
 // which it is disabled.
 //
+// Most uses of a large session are too small to break a rule, so each rule also says which places and functions can:
+// only their uses are made (facts.wanted). What is found in the whole session is stored when it is completed
+// (Complete), with the Edition of the rules: where that is another one, it is found again.
+//
 // # Invariants
 //
 //   - A finding's numbers are sums of the session's; findings of one rule share no object and no interval.

@@ -2,7 +2,6 @@ package rules
 
 import (
 	"cmp"
-	"fmt"
 	"slices"
 
 	"github.com/clrprof/clrprof/internal/analysis"
@@ -46,6 +45,7 @@ type Rule struct {
 // finder is how the findings of a rule are looked for.
 type finder struct {
 	search func(*facts, *Rule) search
+	says   func(*Finding, Names) string                    // its evidence; nil: it is about the whole program
 	place  func(sum *analysis.PlaceSum, all q.Amount) bool // whether a place can break it; nil: none can
 	calls  func(name string) bool                          // functions that it is about where they take time; nil: none
 }
@@ -128,52 +128,71 @@ func Judge(src *analysis.Source, disabled []string) (*Result, error) {
 
 // JudgeBetween is Judge, and calls between after each of its parts, which take long; an error of it ends the judging.
 func JudgeBetween(src *analysis.Source, disabled []string, between func() error) (*Result, error) {
-	f, err := gather(src, (*facts).wanted)
+	all, err := (*judged)(nil), error(nil)
+	if src.Stored() {
+		all, err = stored(src.Session())
+	}
+	if all == nil && err == nil {
+		all, err = judgeAll(src)
+	}
 	if err != nil {
-		return nil, fmt.Errorf("session %s: judging by rules: %w", src.Session().Path(), err)
+		return nil, err
 	}
 	if err := between(); err != nil {
 		return nil, err
 	}
+	return all.without(disabled), nil
+}
+
+// without returns what rules say that are not disabled.
+func (j *judged) without(disabled []string) *Result {
 	out := &Result{}
-	f.judge(disabled, out)
-	return out, nil
-}
-
-// judge applies all rules but those that are disabled.
-func (f *facts) judge(disabled []string, out *Result) {
-	for _, s := range f.searches(disabled, out) {
-		found := s.found()
-		slices.SortStableFunc(found, func(a, b Finding) int { return cmp.Compare(b.weight(), a.weight()) })
-		if more := len(found) - maxFindings; more > 0 {
-			out.Hidden += more
-			found = found[:maxFindings]
-		}
-		out.Findings = append(out.Findings, found...)
-	}
-	slices.SortStableFunc(out.Findings, func(a, b Finding) int { return cmp.Compare(rank(a.Rule), rank(b.Rule)) })
-}
-
-// searches looks at all uses, for all rules at once, and says in a result which rules cannot be judged.
-func (f *facts) searches(disabled []string, out *Result) []search {
-	var list []search
 	for _, r := range All() {
+		hidden, judged := j.hidden[r.ID]
 		switch {
 		case slices.Contains(disabled, r.ID):
-		case f.has(r.needs):
-			list = append(list, r.find.search(f, r))
+		case judged:
+			out.Hidden += hidden
 		default:
 			out.Unjudged = append(out.Unjudged, Unjudged{r, r.Needs()})
 		}
 	}
+	for _, f := range j.findings {
+		if !slices.Contains(disabled, f.Rule.ID) {
+			out.Findings = append(out.Findings, f)
+		}
+	}
+	return out
+}
+
+// judge applies all rules that the session can be judged by, and looks at each use once.
+func (f *facts) judge() *judged {
+	out := &judged{hidden: map[string]int{}}
+	var searches []search
+	for _, r := range All() {
+		if f.has(r.needs) {
+			out.hidden[r.ID] = 0
+			searches = append(searches, r.find.search(f, r))
+		}
+	}
 	f.Each(func(u *analysis.Use) {
-		for i := range list {
-			if list[i].add != nil {
-				list[i].add(u)
+		for i := range searches {
+			if searches[i].add != nil {
+				searches[i].add(u)
 			}
 		}
 	})
-	return list
+	for _, s := range searches {
+		found := s.found()
+		slices.SortStableFunc(found, func(a, b Finding) int { return cmp.Compare(b.weight(), a.weight()) })
+		if more := len(found) - maxFindings; more > 0 {
+			out.hidden[found[0].Rule.ID] = more
+			found = found[:maxFindings]
+		}
+		out.findings = append(out.findings, found...)
+	}
+	slices.SortStableFunc(out.findings, func(a, b Finding) int { return cmp.Compare(rank(a.Rule), rank(b.Rule)) })
+	return out
 }
 
 func rank(r *Rule) int { return slices.Index([]Severity{Warning, Information}, r.Severity) }

@@ -259,6 +259,12 @@ func (w *Writer) WriteDerived(d *Derived) error {
 			func() error { return rewrite(w, processDeathTable, d.ProcessDeaths) },
 			func() error { return rewrite(w, summarySectionTable, d.SummarySections) },
 			func() error { return rewrite(w, summarySiteTable, d.SummarySites) },
+			func() error { return rewrite(w, causeTotalTable, d.CauseTotals) },
+			func() error { return rewrite(w, causeTable, d.Causes) },
+			func() error { return rewrite(w, typeDeathTable, d.TypeDeaths) },
+			func() error { return rewrite(w, typePathTable, d.TypePaths) },
+			func() error { return rewrite(w, ruleJudgedTable, d.RulesJudged) },
+			func() error { return rewrite(w, findingTable, d.Findings) },
 			func() error { return w.writeTimes(d) },
 		} {
 			if err := write(); err != nil {

@@ -20,7 +20,8 @@ type addition struct{ table, column string } // column "": the whole table
 var additions = append([]addition{{"module", "origin"}, {"type", "trait"}, {"process_time", "ready_measured"},
 	{"process_time", "probes"}, {"counter", ""}, {"pause", ""}, {"mark", ""},
 	{"counter", "tags"}, {"function_await", ""}, {"function_not_probed", ""}, {"thread_scope", ""},
-	{"interaction", ""}, {"interaction_frame", ""}, {"cpu_counter", ""}}, cpuCounterColumns()...)
+	{"interaction", ""}, {"interaction_frame", ""}, {"cpu_counter", ""}, {"cause_total", ""}, {"cause", ""},
+	{"type_death", ""}, {"type_path", ""}, {"rule_judged", ""}, {"finding", ""}}, cpuCounterColumns()...)
 
 // cpuCounterColumns are those of CPU counters in the derived tables of times.
 func cpuCounterColumns() []addition {

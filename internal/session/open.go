@@ -209,6 +209,8 @@ var tableNames = []string{
 	instructionValueTable.name,
 	typeValueTable.name, threadValueTable.name, processValueTable.name, processDeathTable.name,
 	summarySectionTable.name, summarySiteTable.name,
+	causeTotalTable.name, causeTable.name, typeDeathTable.name, typePathTable.name, ruleJudgedTable.name,
+	findingTable.name,
 	callTimeTable.name, functionTimeTable.name, functionAwaitTable.name, moduleTimeTable.name, lineTimeTable.name,
 	instructionTimeTable.name,
 	threadTimeTable.name, processTimeValueTable.name,

@@ -204,6 +204,24 @@ func (s *Session) SummarySections() ([]SummarySection, error) {
 // SummarySites returns the table summary_site in the order of section and position.
 func (s *Session) SummarySites() ([]SummarySite, error) { return rows(s, summarySiteTable) }
 
+// TypeDeaths returns the table type_death in the order of type and generation.
+func (s *Session) TypeDeaths() ([]TypeDeath, error) { return rows(s, typeDeathTable) }
+
+// TypePaths returns the table type_path in the order of type and position.
+func (s *Session) TypePaths() ([]TypePath, error) { return rows(s, typePathTable) }
+
+// CauseTotals returns the table cause_total in the order of part.
+func (s *Session) CauseTotals() ([]CauseTotal, error) { return rows(s, causeTotalTable) }
+
+// Causes returns the table cause in the order of position.
+func (s *Session) Causes() ([]Cause, error) { return rows(s, causeTable) }
+
+// RulesJudged returns the table rule_judged in the order of rule.
+func (s *Session) RulesJudged() ([]RuleJudged, error) { return rows(s, ruleJudgedTable) }
+
+// Findings returns the table finding in the order of position.
+func (s *Session) Findings() ([]Finding, error) { return rows(s, findingTable) }
+
 // Stack returns a node and those above it, the top of the stack first, at most limit of them.
 func (s *Session) Stack(top NodeID, limit int) ([]Node, error) {
 	if s.nodes == nil {

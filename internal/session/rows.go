@@ -307,6 +307,60 @@ type TypeValue struct {
 	q.Amount
 }
 
+// TypePath is a row of the derived table type_path.
+type TypePath struct {
+	Type     TypeID
+	Position int64
+	Function FunctionID
+	Times    int64
+	Bytes    q.Bytes
+}
+
+// Parts of a session in CauseTotal.
+const (
+	PartUserCode = "user_code"
+	PartOutside  = "outside"
+)
+
+// CauseTotal is a row of the derived table cause_total.
+type CauseTotal struct {
+	Part   string
+	Causes q.Count
+	q.Amount
+}
+
+// Cause is a row of the derived table cause.
+type Cause struct {
+	Position     int64
+	Type         TypeID
+	FromFunction FunctionID
+	FromLine     LineID
+	Function     FunctionID
+	q.Amount
+}
+
+// RuleJudged is a row of the derived table rule_judged.
+type RuleJudged struct {
+	Rule    string
+	Edition int64
+	Hidden  int64
+}
+
+// Finding is a row of the derived table finding; Allocations are objects.
+type Finding struct {
+	Position     int64
+	Rule         string
+	FromFunction FunctionID
+	FromLine     LineID
+	Function     FunctionID
+	Type         TypeID
+	q.Amount
+	Calls  q.Count
+	Waited q.Nanoseconds
+	Waits  q.Count
+	Text   string
+}
+
 // ThreadValue is a row of the table thread_value.
 type ThreadValue struct {
 	Thread ThreadID
@@ -334,6 +388,13 @@ type Derived struct {
 	ProcessDeaths   []ProcessDeath
 	SummarySections []SummarySection
 	SummarySites    []SummarySite
+
+	CauseTotals []CauseTotal
+	Causes      []Cause
+	TypeDeaths  []TypeDeath
+	TypePaths   []TypePath
+	RulesJudged []RuleJudged
+	Findings    []Finding
 
 	PathTimes        []PathTime
 	CallTimes        []CallTime

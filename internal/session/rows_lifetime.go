@@ -126,6 +126,13 @@ type SummarySite struct {
 	Dead     [Generations]q.Amount
 }
 
+// TypeDeath is a row of the derived table type_death; Allocations are objects.
+type TypeDeath struct {
+	Type       TypeID
+	Generation int64
+	q.Amount
+}
+
 // Measures of ages.
 const (
 	AgeGCs  = "gcs"  // garbage collections survived

@@ -476,6 +476,61 @@ CREATE TABLE summary_site (         -- and the first thousand of them
   PRIMARY KEY (section, position)
 ) WITHOUT ROWID;
 
+CREATE TABLE cause_total (          -- what was allocated by user code, and what outside of it
+  part         TEXT PRIMARY KEY,    -- user_code | outside
+  causes       INTEGER NOT NULL,    -- types, by the place in user code that made them or had them made
+  allocations  INTEGER NOT NULL,
+  bytes        INTEGER NOT NULL
+) WITHOUT ROWID;
+
+CREATE TABLE cause (                -- and the first thousand causes
+  position          INTEGER PRIMARY KEY, -- from 1: those with most bytes
+  type_id           INTEGER NOT NULL,
+  from_function_id  INTEGER NOT NULL, -- of user code
+  from_line_id      INTEGER NOT NULL, -- 0: not known
+  function_id       INTEGER NOT NULL, -- that allocated most of it: the same, or one that it called
+  allocations       INTEGER NOT NULL,
+  bytes             INTEGER NOT NULL
+);
+
+CREATE TABLE type_death (           -- what of a type's objects died, by generation
+  type_id     INTEGER NOT NULL,
+  generation  INTEGER NOT NULL,
+  objects     INTEGER NOT NULL,
+  bytes       INTEGER NOT NULL,
+  PRIMARY KEY (type_id, generation)
+) WITHOUT ROWID;
+
+CREATE TABLE type_path (            -- on which path most of a type was made, of the hundred types with most bytes
+  type_id      INTEGER NOT NULL,
+  position     INTEGER NOT NULL,    -- from 1: the root
+  function_id  INTEGER NOT NULL,
+  times        INTEGER NOT NULL,    -- that the function is there in a row
+  bytes        INTEGER NOT NULL,    -- of the type that were made there and below
+  PRIMARY KEY (type_id, position)
+) WITHOUT ROWID;
+
+CREATE TABLE rule_judged (          -- the rules that the session was judged by when it was completed
+  rule     TEXT PRIMARY KEY,
+  edition  INTEGER NOT NULL,        -- of all rules: those of another one say something else
+  hidden   INTEGER NOT NULL         -- findings that are not in the table finding
+) WITHOUT ROWID;
+
+CREATE TABLE finding (              -- and what they found
+  position          INTEGER PRIMARY KEY, -- from 1: the gravest first
+  rule              TEXT NOT NULL,
+  from_function_id  INTEGER NOT NULL, -- of user code; 0: it is about the whole program
+  from_line_id      INTEGER NOT NULL,
+  function_id       INTEGER NOT NULL, -- that it called; 0: itself
+  type_id           INTEGER NOT NULL, -- of most of the objects; 0: it is not about objects
+  objects           INTEGER NOT NULL,
+  bytes             INTEGER NOT NULL,
+  calls             INTEGER NOT NULL,
+  waited_ns         INTEGER NOT NULL, -- without a processor
+  waits             INTEGER NOT NULL,
+  text              TEXT NOT NULL     -- of what is about the whole program
+);
+
 -- Times: what the probes added is taken out (overhead_…) and calls that had not ended are in it; exact sums of
 -- corrected intervals. Inclusive counts an interval once, however often the function is on its stack.
 

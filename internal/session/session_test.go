@@ -127,6 +127,12 @@ func TestTables(t *testing.T) {
 	tableTest(t, w, typeValueTable, w.TypeValues, TypeValue{1, amount})
 	tableTest(t, w, threadValueTable, w.ThreadValues, ThreadValue{1, amount})
 	tableTest(t, w, processDeathTable, w.ProcessDeaths, ProcessDeath{1, 2, amount})
+	tableTest(t, w, typeDeathTable, w.TypeDeaths, TypeDeath{3, 2, amount})
+	tableTest(t, w, typePathTable, w.TypePaths, TypePath{3, 1, 4, 5, 6})
+	tableTest(t, w, causeTotalTable, w.CauseTotals, CauseTotal{PartOutside, 7, amount})
+	tableTest(t, w, causeTable, w.Causes, Cause{1, 3, 4, 5, 6, amount})
+	tableTest(t, w, ruleJudgedTable, w.RulesJudged, RuleJudged{"linq", 1, 2})
+	tableTest(t, w, findingTable, w.Findings, Finding{1, "linq", 4, 5, 6, 3, amount, 7, 8, 9, "much"})
 	tableTest(t, w, summarySectionTable, w.SummarySections, SummarySection{"growing", 7, amount})
 	tableTest(t, w, summarySiteTable, w.SummarySites,
 		SummarySite{"growing", 1, 1, 2, 3, 4, 5, amount, amount.Add(amount), [Generations]q.Amount{amount, 4: amount}})

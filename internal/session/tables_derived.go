@@ -49,3 +49,46 @@ var processValueTable = tableOf("process_value", func(c *cells, r *ProcessValue)
 	integer(c, &r.Process)
 	amount(c, &r.Amount)
 })
+
+var typePathTable = tableOf("type_path", func(c *cells, r *TypePath) {
+	integer(c, &r.Type)
+	c.int64(&r.Position)
+	integer(c, &r.Function)
+	c.int64(&r.Times)
+	integer(c, &r.Bytes)
+})
+
+var causeTotalTable = tableOf("cause_total", func(c *cells, r *CauseTotal) {
+	c.text(&r.Part)
+	integer(c, &r.Causes)
+	amount(c, &r.Amount)
+})
+
+var causeTable = tableOf("cause", func(c *cells, r *Cause) {
+	c.int64(&r.Position)
+	integer(c, &r.Type)
+	integer(c, &r.FromFunction)
+	integer(c, &r.FromLine)
+	integer(c, &r.Function)
+	amount(c, &r.Amount)
+})
+
+var ruleJudgedTable = tableOf("rule_judged", func(c *cells, r *RuleJudged) {
+	c.text(&r.Rule)
+	c.int64(&r.Edition)
+	c.int64(&r.Hidden)
+})
+
+var findingTable = tableOf("finding", func(c *cells, r *Finding) {
+	c.int64(&r.Position)
+	c.text(&r.Rule)
+	integer(c, &r.FromFunction)
+	integer(c, &r.FromLine)
+	integer(c, &r.Function)
+	integer(c, &r.Type)
+	amount(c, &r.Amount)
+	integer(c, &r.Calls)
+	integer(c, &r.Waited)
+	integer(c, &r.Waits)
+	c.text(&r.Text)
+})

@@ -39,6 +39,12 @@ var processDeathTable = tableOf("process_death", func(c *cells, r *ProcessDeath)
 	amount(c, &r.Amount)
 })
 
+var typeDeathTable = tableOf("type_death", func(c *cells, r *TypeDeath) {
+	integer(c, &r.Type)
+	c.int64(&r.Generation)
+	amount(c, &r.Amount)
+})
+
 var summarySectionTable = tableOf("summary_section", func(c *cells, r *SummarySection) {
 	c.text(&r.Section)
 	integer(c, &r.Sites)

@@ -1,0 +1,127 @@
+package analysis
+
+import (
+	"path/filepath"
+	"slices"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+	"pgregory.net/rapid"
+	"zombiezen.com/go/sqlite"
+	"zombiezen.com/go/sqlite/sqlitex"
+
+	"github.com/clrprof/clrprof/internal/calltree"
+	q "github.com/clrprof/clrprof/internal/quantity"
+	"github.com/clrprof/clrprof/internal/session"
+	"github.com/clrprof/clrprof/internal/session/sessiontest"
+)
+
+// shownFirst is what views of the whole session show first.
+type shownFirst struct {
+	Causes    []*UserCauses // by how many are asked for
+	Paths     map[session.TypeID][]session.TypePath
+	Lifetimes []TypeLifetime
+	Error     string
+}
+
+func showFirst(rt *rapid.T, v *Source) shownFirst {
+	out := shownFirst{Paths: map[session.TypeID][]session.TypePath{}}
+	for most := range 9 {
+		c, err := v.UserCauses(most)
+		if err != nil {
+			rt.Fatal(err)
+		}
+		out.Causes = append(out.Causes, c)
+	}
+	types, err := v.Types()
+	if err != nil {
+		rt.Fatal(err)
+	}
+	for _, t := range types {
+		if out.Paths[t.Type], err = v.TypeHotPath(t.Type); err != nil {
+			rt.Fatal(err)
+		}
+	}
+	if out.Lifetimes, err = v.TypeLifetimes(); err != nil {
+		out.Error = err.Error()
+	}
+	return out
+}
+
+// naiveHotPath follows the heaviest child in the tree of a type.
+func naiveHotPath(rt *rapid.T, v *Source, of session.TypeID) (functions []session.FunctionID, last q.Bytes) {
+	paths, err := v.TypePaths(of)
+	if err != nil {
+		rt.Fatal(err)
+	}
+	hot, err := calltree.HotPath(session.PathValue{}, 0,
+		func(at session.PathValue) (out []calltree.Weighted[session.PathValue], err error) {
+			for _, p := range paths {
+				if p.Parent == at.ID {
+					out = append(out, calltree.Weighted[session.PathValue]{Node: p, Inclusive: int64(p.Inclusive.Bytes),
+						Exclusive: int64(p.Exclusive.Bytes)})
+				}
+			}
+			return out, nil
+		})
+	if err != nil {
+		rt.Fatal(err)
+	}
+	for _, p := range hot {
+		functions, last = append(functions, p.Function), p.Inclusive.Bytes
+	}
+	return functions, last
+}
+
+// TestWhole: what is stored of the whole session is what is computed of it, also in a session of an older clrprof, which
+// has none of it, and in one that has fewer causes than are asked for.
+func TestWhole(t *testing.T) {
+	dir := t.TempDir()
+	rapid.Check(t, func(rt *rapid.T) {
+		b := sessiontest.Random(rapid.Uint64().Draw(rt, "seed"))
+		for i := range b.Modules {
+			b.Modules[i].Origin = rapid.SampledFrom([]string{"project", "framework"}).Draw(rt, "origin")
+		}
+		path := filepath.Join(dir, "a")
+		s := open(rt, b, path)
+		computed, err := Computed(s)
+		if err != nil {
+			rt.Fatal(err)
+		}
+		want := showFirst(rt, computed)
+		for of, steps := range want.Paths {
+			var have []session.FunctionID
+			end := q.Bytes(0)
+			for _, step := range steps {
+				have, end = append(have, slices.Repeat([]session.FunctionID{step.Function}, int(step.Times))...), step.Bytes
+			}
+			if functions, last := naiveHotPath(rt, computed, of); !slices.Equal(have, functions) || end != last {
+				rt.Fatalf("type %d: %v, %d; want %v, %d", of, have, end, functions, last)
+			}
+		}
+		script := rapid.SampledFrom([]string{"SELECT 1", "DELETE FROM cause WHERE position > 2",
+			"DELETE FROM cause; DELETE FROM cause_total; DELETE FROM type_death; DELETE FROM type_path"}).Draw(rt, "script")
+		s.Close()
+		if err := sessiontest.Change(path, func(conn *sqlite.Conn) error {
+			return sqlitex.ExecuteScript(conn, script, nil)
+		}); err != nil {
+			rt.Fatal(err)
+		}
+		if s, err = session.Open(path); err != nil {
+			rt.Fatal(err)
+		}
+		defer s.Close()
+		v, err := Open(s, Selection{})
+		if err != nil {
+			rt.Fatal(err)
+		}
+		have := showFirst(rt, v)
+		if !v.Stored() || script == "SELECT 1" && len(b.Sites) > 0 && v.data != nil {
+			rt.Fatal("the session was read whole")
+		}
+		if diff := cmp.Diff(want, have, cmpopts.EquateEmpty()); diff != "" {
+			rt.Fatal(script, diff)
+		}
+	})
+}

@@ -1,0 +1,118 @@
+package rules
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/clrprof/clrprof/internal/analysis"
+	"github.com/clrprof/clrprof/internal/session"
+)
+
+// Edition is that of the rules: what those of another one found in a session is not what these find. It becomes one
+// more whenever a session can be judged otherwise than before.
+const Edition = 1
+
+// Complete completes a session as analysis.Complete does, with what the rules find in it, and says how far it is.
+func Complete(w *session.Writer, tell func(percent int)) error {
+	return analysis.CompleteWith(w, tell, func(src *analysis.Source, to *session.Derived) error {
+		x, err := judgeAll(src)
+		if err == nil {
+			to.RulesJudged, to.Findings = x.rows()
+		}
+		return err
+	})
+}
+
+// judged is what all rules say of a session.
+type judged struct {
+	findings []Finding
+	hidden   map[string]int // by the id of a rule that was judged: findings beyond the limit
+}
+
+// judgeAll looks at a session.
+func judgeAll(src *analysis.Source) (*judged, error) {
+	f, err := gather(src, (*facts).wanted)
+	if err != nil {
+		return nil, fmt.Errorf("session %s: judging by rules: %w", src.Session().Path(), err)
+	}
+	return f.judge(), nil
+}
+
+// rows are what is stored.
+func (j *judged) rows() (rules []session.RuleJudged, findings []session.Finding) {
+	for _, id := range slices.Sorted(maps.Keys(j.hidden)) {
+		rules = append(rules, session.RuleJudged{Rule: id, Edition: Edition, Hidden: int64(j.hidden[id])})
+	}
+	for i := range j.findings {
+		f := &j.findings[i]
+		row := session.Finding{Position: int64(i) + 1, Rule: f.Rule.ID, FromFunction: f.From.Function,
+			FromLine: f.From.Line, Function: f.Function, Type: f.Type, Amount: f.Amount, Calls: f.Calls,
+			Waited: f.Waited, Waits: f.Waits}
+		if f.From == (analysis.Place{}) {
+			row.Text = f.Evidence(nil) // of the whole program, which has no names
+		}
+		findings = append(findings, row)
+	}
+	return rules, findings
+}
+
+// stored returns what was found when the session was completed; nil: nothing is stored, or by other rules.
+func stored(s *session.Session) (*judged, error) {
+	rows, err := s.RulesJudged()
+	if err != nil || len(rows) == 0 {
+		return nil, err
+	}
+	out := &judged{hidden: map[string]int{}}
+	for _, r := range rows {
+		if r.Edition != Edition {
+			return nil, nil
+		}
+		out.hidden[r.Rule] = int(r.Hidden)
+	}
+	findings, err := s.Findings()
+	for _, r := range findings {
+		at := slices.IndexFunc(all, func(x Rule) bool { return x.ID == r.Rule })
+		if at < 0 {
+			return nil, fmt.Errorf("session %s: %w: a finding of rule %.40q", s.Path(), session.ErrCorrupt, r.Rule)
+		}
+		f := Finding{Rule: &all[at], From: analysis.Place{Function: r.FromFunction, Line: r.FromLine},
+			Function: r.Function, Type: r.Type, Amount: r.Amount, Calls: r.Calls, Waited: r.Waited, Waits: r.Waits,
+			says: all[at].find.says}
+		if f.says == nil {
+			f.says = func(*Finding, Names) string { return r.Text }
+		}
+		out.findings = append(out.findings, f)
+	}
+	return out, err
+}
+
+// Check compares what is stored of a session with what these rules find.
+func Check(s *session.Session) ([]analysis.Violation, error) {
+	have, err := stored(s)
+	if err != nil || have == nil {
+		return nil, err
+	}
+	src, err := analysis.Computed(s)
+	if err != nil {
+		return nil, err
+	}
+	want, err := judgeAll(src)
+	if err != nil {
+		return nil, err
+	}
+	rules, findings := want.rows()
+	storedRules, storedFindings := have.rows()
+	var out []analysis.Violation
+	differs := func(table string, have, want any) {
+		out = append(out, analysis.Violation{Rule: "stored",
+			Detail: fmt.Sprintf("derived table %s is %+v, want %+v", table, have, want)})
+	}
+	if !slices.Equal(rules, storedRules) {
+		differs("rule_judged", storedRules, rules)
+	}
+	if !slices.Equal(findings, storedFindings) {
+		differs("finding", storedFindings, findings)
+	}
+	return out, nil
+}
