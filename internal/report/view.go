@@ -152,6 +152,9 @@ func (v View) OptionalKeys() []string {
 	return out
 }
 
+// IsOfRecorded reports whether a column is known of the stacks as they were recorded alone, in no other shape.
+func (v View) IsOfRecorded(key string) bool { return v.Shaped && slices.Contains(v.optional, key) }
+
 // expandedDepth is how many levels of call paths are shown below the types that
 // were asked for by name.
 const expandedDepth = 40

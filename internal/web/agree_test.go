@@ -32,6 +32,7 @@ type row struct {
 
 type shownSheet struct {
 	Columns []sheet.Column
+	IsTree  bool `json:"is_tree"`
 	Total   int
 	Notes   []string
 	Rows    []row

@@ -20,6 +20,7 @@ type compared struct {
 	Column  string     `json:"column"`
 	Note    string     `json:"note"`
 	Total   int        `json:"total"`
+	Unit    string     `json:"unit"`
 	Columns []string   `json:"columns"`
 	Rows    [][]any    `json:"rows"`
 	Texts   [][]string `json:"texts"`
@@ -64,6 +65,7 @@ func (s *Server) compare(w http.ResponseWriter, r *http.Request) error {
 	older, newer := s.sessions[1].Path(), s.sessions[0].Path()
 	records := report.Differences(c)
 	out := compared{View: c.View, Column: c.Column, Note: report.DifferenceNote(c, older, newer), Total: records.Len(),
+		Unit: c.Unit,
 		Columns: records.Columns,
 		Rows:    [][]any{}, Texts: [][]string{}, Command: s.diffCommand(r, c.View, c.Column)}
 	for i := range min(records.Len(), mostRows) {
@@ -78,6 +80,8 @@ type sourced struct {
 	Path  string       `json:"path"`
 	Lines []string     `json:"lines"`
 	Sheet *sheet.Table `json:"sheet"` // rows of the view lines, in the order of lines
+
+	Command string `json:"command"` // that prints these rows, among those of other files
 }
 
 // source answers with a source file of the session, if it is on this machine, or in the symbols: no other file.
@@ -112,7 +116,7 @@ func (s *Server) source(w http.ResponseWriter, r *http.Request) error {
 	all.Rows = slices.DeleteFunc(all.Rows, func(row sheet.Row) bool {
 		return len(row.Values) <= at || row.Kind != "line" || !isText(row.Values[at], path)
 	})
-	out := sourced{Path: path, Sheet: all, Lines: []string{}}
+	out := sourced{Path: path, Sheet: all, Lines: []string{}, Command: s.command(r, view.Name)}
 	lines, notes, err := of.views.SourceText(files[file].ID)
 	if err != nil {
 		return err

@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"slices"
+	"strings"
 
 	"github.com/clrprof/clrprof/internal/analysis"
 	"github.com/clrprof/clrprof/internal/report"
@@ -80,19 +82,15 @@ func (s *Server) flame(w http.ResponseWriter, r *http.Request) error {
 		Full:    []string{},
 		Module:  []int{},
 		Notes:   append([]string{}, words.Notes(f.Notes)...),
-		Command: s.command(r, "calltree") + " --sort " + f.Metric.Key + s.flags(v, "root", "async") +
-			switches(v, "fold-recursion"),
 	}
-	if has, err := analysis.HasAsync(s.sessions[0]); err != nil {
+	if head.Command, err = s.flameCommand(r, &o, f.Metric.Key); err != nil {
 		return err
-	} else if has && !v.Has("async") { // the view shows the logical one
-		head.Command += " --async physical"
 	}
 	if o.Color != "" {
 		head.Colors = append([]string{}, f.Colors...)
 	}
 	if o.Against != nil {
-		head.Gone, head.Command = &f.Gone, s.diffCommand(r, "functions", f.Metric.Key)
+		head.Gone = &f.Gone
 	}
 	for _, n := range f.Names {
 		head.Short, head.Full, head.Module = append(
@@ -107,6 +105,41 @@ func (s *Server) flame(w http.ResponseWriter, r *http.Request) error {
 		)
 	}
 	return writeFlame(w, head, f)
+}
+
+// flameCommand is what to type for the frames of a call tree, "" if nothing prints them: no view of the command line
+// has ends of objects from below, or compares trees of another shape.
+func (s *Server) flameCommand(r *http.Request, o *report.FlameOptions, metric string) (string, error) {
+	v := r.URL.Query()
+	itself := strings.Replace(metric, "inclusive", "exclusive", 1)
+	if o.Against != nil {
+		switch {
+		case o.FlameShape != report.FlameShape{}:
+			return "", nil
+		case o.BottomUp: // the frames that stand by themselves
+			return s.diffCommand(r, "functions", itself), nil
+		}
+		return s.diffCommand(r, "calltree", metric), nil
+	}
+	view, err := report.FindView("calltree")
+	if err != nil {
+		return "", err
+	}
+	if view.IsOfRecorded(metric) && (o.BottomUp || o.FlameShape != report.FlameShape{}) {
+		return "", nil
+	}
+	flags := s.flags(v, "root", "async") + switches(v, "fold-recursion")
+	if o.BottomUp {
+		metric, flags = itself, flags+" --bottom-up"
+	}
+	if slices.Contains(view.OptionalKeys(), metric) {
+		flags += " --columns name,level," + metric
+	}
+	has, err := analysis.HasAsync(s.sessions[0])
+	if has && !v.Has("async") { // the view shows the logical one
+		flags += " --async physical"
+	}
+	return s.command(r, "calltree") + " --sort " + metric + flags, err
 }
 
 // flameReaders returns the reader of the call tree that is drawn. With the parameter diff that is the session (new) or
