@@ -52,6 +52,9 @@ func (r *Reader) HasMemory() bool { return r.context.hasMemory() }
 // HasTime reports whether calls were timed, and times are selected.
 func (r *Reader) HasTime() bool { return r.context.hasTime() }
 
+// TicksPerSecond is the rate of the clock that times were measured with, 0 without times.
+func (r *Reader) TicksPerSecond() int64 { return r.context.ticksPerSecond() }
+
 // shapedTree is a call tree in a shape, which is made once for all of its levels.
 type shapedTree struct {
 	shape   string

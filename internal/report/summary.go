@@ -80,7 +80,7 @@ type Section struct {
 	Table   *Table
 	Shown   bool // it is of the code that a person reads of: user code, or all of it
 	Single  bool // it lists the processes, of which there is one
-	HotPath bool // it is the hot path of allocations
+	HotPath bool // it is a hot path, of times or of allocations
 
 	mine bool // about user code only
 	all  bool // about all code: in text only with Options.AllCode
@@ -341,14 +341,8 @@ func (s *Summary) addMemory(top int) error {
 		}
 	}
 	title := pick(s.context.hasTime(), "Hot path of allocations", "Hot path")
-	if err := s.addHotPath("hot_path", title, "name inclusive_bytes inclusive_bytes_percent exclusive_bytes module",
-		byBytes); err != nil {
-		return err
-	}
-	if n := len(s.Sections); n > 0 && s.Sections[n-1].Key == "hot_path" {
-		s.Sections[n-1].HotPath = true
-	}
-	return nil
+	return s.addHotPath("hot_path", title, "name inclusive_bytes inclusive_bytes_percent exclusive_bytes module",
+		byBytes)
 }
 
 // addList adds a section that is a view. Of lists by a value of the functions themselves, those without it are left
@@ -439,7 +433,7 @@ func (s *Summary) addHotPath(key, title, text string, weight func(cost) int64) e
 		return err
 	}
 	table.Notes, table.Losses, table.TextColumns = nil, nil, keys(text)
-	s.Sections = append(s.Sections, Section{Key: key, Title: title, Table: table, all: true})
+	s.Sections = append(s.Sections, Section{Key: key, Title: title, Table: table, all: true, HotPath: true})
 	return nil
 }
 

@@ -60,7 +60,7 @@ func (s *Summary) addTimes(top int) error {
 		textOwn + "threads end_state"}, top); err != nil {
 		return err
 	}
-	if err := s.addHotPath("hot_path_time", "Hot path",
+	if err := s.addHotPath("hot_path_time", pick(s.HasMemory, "Hot path of times", "Hot path"),
 		"name elapsed_inclusive elapsed_inclusive_percent elapsed_exclusive elapsed_exclusive_percent calls module",
 		byTime); err != nil {
 		return err

@@ -3,6 +3,7 @@ package web_test
 import (
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -256,5 +257,36 @@ func TestStatesOfOthers(t *testing.T) {
 	p.until(`document.querySelector(".waiting") && !document.querySelector(".failed")`)
 	release()
 	p.until(`document.querySelector(".rows .row:not(.head)")`)
+	p.refused()
+}
+
+// TestHotPaths: the overview of a session with times and allocations has the hot path of each, with the numbers of the
+// call tree; one with either has that.
+func TestHotPaths(t *testing.T) {
+	p := open(t, sessiontest.Kitchen())
+	titles := func() []string {
+		t.Helper()
+		p.visit("view=overview", ".hot")
+		return eval[[]string](p, `[...document.querySelectorAll("section.hot")].map(s => s.getAttribute("aria-label"))`)
+	}
+	if got := titles(); !slices.Equal(got, []string{"Hot path of times", "Hot path of allocations"}) {
+		t.Errorf("the overview has %q", got)
+	}
+	var tree shownSheet
+	p.get("/api/tree?hot=1", &tree)
+	shown := eval[[][]string](p, strings.Replace(cells, ".rows", "section.hot", 1))
+	for i, row := range tree.Rows[1:] { // the process, of which there are two, stands before it here too
+		for k, c := range tree.Columns {
+			if c.Key == "elapsed_inclusive" && shown[i+1][1] != row.Texts[k] {
+				t.Errorf("level %d of the hot path has %q, want %s", i, shown[i+1], row.Texts[k])
+			}
+		}
+	}
+	for want, b := range map[string]*sessiontest.Builder{"Hot path": sessiontest.Timed(), "Hot path ": sessiontest.Shop()} {
+		p = p.open(b)
+		if got := titles(); !slices.Equal(got, []string{strings.TrimSpace(want)}) {
+			t.Errorf("the overview has %q", got)
+		}
+	}
 	p.refused()
 }

@@ -39,14 +39,16 @@ type described struct {
 	HasTime   bool   `json:"has_time"`
 	HasEnds   bool   `json:"has_lifetimes"`
 	// somebody took a snapshot of the heap
-	HasSnapshot bool                 `json:"has_snapshot"`
-	HasMine     bool                 `json:"has_user_code"` // it is known which code is the user's
-	HasAsync    bool                 `json:"has_async"`     // the logical call tree may differ from the physical one
-	Marks       []string             `json:"marks"`         // names of moments that somebody marked, each once
-	Views       []describedView      `json:"views"`
-	Metrics     []report.FlameMetric `json:"metrics"`            // that frames of the flame graph can be as wide as
-	Colors      []string             `json:"colors"`             // that they can be coloured by, beside modules
-	Compared    []string             `json:"compared,omitempty"` // metrics that the older session has too
+	HasSnapshot bool `json:"has_snapshot"`
+	HasMine     bool `json:"has_user_code"` // it is known which code is the user's
+	// of the clock that times were measured with; 0: none were
+	TicksPerSecond int64                `json:"ticks_per_second"`
+	HasAsync       bool                 `json:"has_async"` // the logical call tree may differ from the physical one
+	Marks          []string             `json:"marks"`     // names of moments that somebody marked, each once
+	Views          []describedView      `json:"views"`
+	Metrics        []report.FlameMetric `json:"metrics"`            // that frames of the flame graph can be as wide as
+	Colors         []string             `json:"colors"`             // that they can be coloured by, beside modules
+	Compared       []string             `json:"compared,omitempty"` // metrics that the older session has too
 
 	// views that it has too, with the columns of both
 	ComparedViews []analysis.ComparedView `json:"compared_views,omitempty"`
@@ -89,7 +91,7 @@ func (s *Server) describe(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	out := described{Path: s.sessions[0].Path(), ID: id, State: string(state), HasMemory: of.views.HasMemory(),
-		HasTime: of.views.HasTime(), HasEnds: len(lived) > 0}
+		HasTime: of.views.HasTime(), HasEnds: len(lived) > 0, TicksPerSecond: of.views.TicksPerSecond()}
 	snapshots, err := s.sessions[0].Snapshots()
 	if err != nil {
 		return err

@@ -2,9 +2,10 @@
 // checks the types with the TypeScript compiler, and writes internal/web/dist, which is committed so that building
 // clrprof needs no network. It is a module of its own, as the shipped binary contains neither. Usage, in its folder:
 //
-//	go run . [-check]
+//	go run . [-check | -print FILE]
 //
-// With -check nothing is written, and a bundle that differs from the committed one is an error.
+// With -check nothing is written, and a bundle that differs from the committed one is an error. With -print a file of
+// web/src is bundled by itself and printed, for tests: what it exports are the members of the global "tested".
 package main
 
 import (
@@ -30,19 +31,23 @@ const banner = "/*! clrprof. Contains Preact (MIT, Jason Miller), Preact Signals
 
 func main() {
 	check := flag.Bool("check", false, "compare with the committed bundle instead of writing it")
+	one := flag.String("print", "", "print the bundle of this file of web/src alone, for tests")
 	flag.Parse()
-	if err := run("../..", *check); err != nil {
+	if err := run("../..", *check, *one); err != nil {
 		fmt.Fprintln(os.Stderr, "webbuild:", err)
 		os.Exit(1)
 	}
 }
 
-func run(root string, check bool) error {
+func run(root string, check bool, one string) error {
 	packages, err := fetchAll()
 	if err != nil {
 		return err
 	}
 	source := filepath.Join(root, "web", "src")
+	if one != "" {
+		return printOne(packages, source, one)
+	}
 	if err := checkTypes(packages, source); err != nil {
 		return err
 	}
@@ -78,6 +83,48 @@ func run(root string, check bool) error {
 
 var errDiffers = errors.New("the bundle differs")
 
+// printOne prints the bundle of one file.
+func printOne(packages, source, file string) error {
+	absolute, err := filepath.Abs(source)
+	if err != nil {
+		return fmt.Errorf("finding the sources: %w", err)
+	}
+	o := options(packages, absolute, file)
+	o.GlobalName = "tested"
+	b, err := build(o)
+	if err != nil {
+		return err
+	}
+	_, err = os.Stdout.Write(b)
+	return err
+}
+
+// options are those of a bundle.
+func options(packages, source, file string) api.BuildOptions {
+	return api.BuildOptions{
+		EntryPoints: []string{filepath.Join(source, file)}, AbsWorkingDir: source,
+		NodePaths: []string{packages},
+		Bundle:    true, Format: api.FormatIIFE, Target: api.ES2022, Charset: api.CharsetUTF8,
+		Conditions: []string{"browser"},
+		JSX:        api.JSXAutomatic, JSXImportSource: "preact", LegalComments: api.LegalCommentsNone,
+		Banner:           map[string]string{"js": banner, "css": banner},
+		MinifyWhitespace: true, MinifyIdentifiers: true, MinifySyntax: true,
+	}
+}
+
+// build makes a bundle.
+func build(o api.BuildOptions) ([]byte, error) {
+	r := api.Build(o)
+	for _, e := range r.Errors {
+		where := ""
+		if e.Location != nil {
+			where = fmt.Sprintf("%s:%d: ", e.Location.File, e.Location.Line)
+		}
+		return nil, fmt.Errorf("bundling: %s%s", where, e.Text)
+	}
+	return r.OutputFiles[0].Contents, nil
+}
+
 // bundle returns the files of the page by name.
 func bundle(packages, source string) (map[string][]byte, error) {
 	absolute, err := filepath.Abs(source)
@@ -86,23 +133,9 @@ func bundle(packages, source string) (map[string][]byte, error) {
 	}
 	out := map[string][]byte{}
 	for _, entry := range []struct{ from, to string }{{"main.tsx", "app.js"}, {"style.css", "app.css"}} {
-		r := api.Build(api.BuildOptions{
-			EntryPoints: []string{filepath.Join(absolute, entry.from)}, AbsWorkingDir: absolute,
-			NodePaths: []string{packages},
-			Bundle:    true, Format: api.FormatIIFE, Target: api.ES2022, Charset: api.CharsetUTF8,
-			Conditions: []string{"browser"},
-			JSX:        api.JSXAutomatic, JSXImportSource: "preact", LegalComments: api.LegalCommentsNone,
-			Banner:           map[string]string{"js": banner, "css": banner},
-			MinifyWhitespace: true, MinifyIdentifiers: true, MinifySyntax: true,
-		})
-		for _, e := range r.Errors {
-			where := ""
-			if e.Location != nil {
-				where = fmt.Sprintf("%s:%d: ", e.Location.File, e.Location.Line)
-			}
-			return nil, fmt.Errorf("bundling: %s%s", where, e.Text)
+		if out[entry.to], err = build(options(packages, absolute, entry.from)); err != nil {
+			return nil, err
 		}
-		out[entry.to] = r.OutputFiles[0].Contents
 	}
 	return out, nil
 }

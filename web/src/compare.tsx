@@ -5,13 +5,14 @@ import { Command, copy, Failed, useLoad, Waiting } from "./parts";
 import { change, param, viewAddress } from "./state";
 import { Rows } from "./table";
 import { tsv } from "./tsv";
-import { rowCount } from "./units";
+import { chosenText, hasPercents, rowCount, titled } from "./units";
 
-type Compared = { view: string; column: string; note: string; total: number; columns: string[]; rows: (string | number | null)[][]; texts: string[][]; command: string };
+type Compared = { view: string; column: string; note: string; total: number; unit: string; columns: string[]; rows: (string | number | null)[][]; texts: string[][]; command: string };
 
 export function CompareView({ session }: { session: Session }) {
   const views = session.compared_views ?? [], of = param("of") || views[0]?.name, column = param("column");
   const { value, error, loading } = useLoad(`compare ${of} ${column}`, (more) => get<Compared>("compare", { of, column }, more));
+  const shown = hasPercents() ? [0, 1, 2, 3] : [0, 2, 3]; // of the numbers of a row: the second is a percentage
   const most = value ? Math.max(1, ...value.rows.slice(0, 1).map((r) => Math.abs(Number(r[0])))) : 1;
   return <section class="view compare">
     <header class="title"><h1>Comparison</h1><p>with the older session: what differs most comes first</p></header>
@@ -25,14 +26,14 @@ export function CompareView({ session }: { session: Session }) {
       <p>{value.note}</p>
       {value.total > value.rows.length ? <p class="hint cut">The first {value.rows.length.toLocaleString("en")} of {value.total.toLocaleString("en")} rows are shown; the command below has them all.</p> : null}
       <div class={loading ? "stale" : ""}>
-        <Rows total={value.rows.length} label="comparison" role="table" minWidth={640} grid="minmax(220px, 4fr) 150px 120px 84px 120px 120px minmax(110px, 2fr)"
-          head={<div class="row head" role="row">{["Name", "", "Difference", "%", "Older", "This one", "Module"].map((t, i) => <span key={i} role="columnheader" class={i > 1 && i < 6 ? "number" : ""}>{t || <span class="hidden">bar</span>}</span>)}</div>}>
+        <Rows total={value.rows.length} label="comparison" role="table" minWidth={640} grid={`minmax(220px, 4fr) 150px 120px ${hasPercents() ? "84px " : ""}120px 120px minmax(110px, 2fr)`}
+          head={<div class="row head" role="row">{["Name", "", ...shown.map((c) => ["Difference", "%", "Older", "This one"][c]).map((t) => t === "%" ? t : titled(t, kinds[value.unit] ?? "")), "Module"].map((t, i) => <span key={i} role="columnheader" class={i > 1 && i < 2 + shown.length ? "number" : ""}>{t || <span class="hidden">bar</span>}</span>)}</div>}>
           {(from, to) => value.rows.slice(from, to).map((r, k) => {
-            const t = value.texts[from + k], delta = Number(r[0]), share = Math.abs(delta) / most * 50;
+            const t = value.texts[from + k], text = (c: number) => r[c] === null ? t[c] : differenceText(value.unit, c, Number(r[c])) ?? t[c], delta = Number(r[0]), share = Math.abs(delta) / most * 50;
             return <div class="row" role="row" key={from + k} aria-rowindex={from + k + 2}>
               <span class="cell name" role="cell"><Name of={value.view} columns={value.columns} texts={t} /></span>
               <span class="cell bar" role="cell"><i class={delta > 0 ? "more" : "less"} style={{ width: share + "%", left: delta > 0 ? "50%" : 50 - share + "%" }} /></span>
-              {[0, 1, 2, 3].map((c) => <span class="cell number" role="cell" key={c}>{c > 1 && r[c] === null ? (c === 2 ? "new" : "gone") : t[c]}</span>)}
+               {shown.map((c) => <span class="cell number" role="cell" key={c}>{c > 1 && r[c] === null ? (c === 2 ? "new" : "gone") : text(c)}</span>)}
               <span class="cell" role="cell">{t[5]}</span>
             </div>;
           })}
@@ -41,6 +42,14 @@ export function CompareView({ session }: { session: Session }) {
       <Command text={value.command} />
     </>}
   </section>;
+}
+
+const kinds: Record<string, string> = { bytes: "bytes", nanoseconds: "duration" };
+
+/** The text of a number of a row in the unit that is chosen, if that is not the usual one. */
+function differenceText(unit: string, column: number, n: number): string | undefined {
+  const text = column === 1 ? undefined : chosenText(kinds[unit] ?? "", n);
+  return text && column === 0 && n > 0 ? "+" + text : text;
 }
 
 /** The view that tells more about a row of a comparison. */

@@ -8,8 +8,8 @@ import type { Paint } from "./paint";
 import { Command, copy, Failed, Sentences, ShapeOfFile, stem, useParts, Waiting } from "./parts";
 import { addTerm, change, param, theme, viewAddress } from "./state";
 import { color } from "./timeline";
-import { format, formatCount, formatPercent } from "./units";
-import { decode, find, hiddenName, hit, pathOf, search, walk } from "./walk";
+import { format, formatCount, formatPercent, hasPercents, inPercent } from "./units";
+import { byName, decode, find, hiddenName, hit, pathOf, search, walk } from "./walk";
 import type { Frames, Matches } from "./walk";
 
 const row = matchMedia("(pointer: coarse)").matches ? 26 : 19;
@@ -55,6 +55,8 @@ export function FlameView({ session }: { session: Session }) {
     more.first(first);
     return load("");
   });
+  const named = param("order") === "name";
+  const f = useMemo(() => value && named ? byName(value.f) : value?.f, [value, named]);
   return <section class="view flame">
     <header class="title"><h1>Flame graph</h1>
       <p>{up ? "Bottom-up: who spends. Below each function are those that called it." : "Each function is above those that it calls, as wide as what it takes."}</p></header>
@@ -65,6 +67,8 @@ export function FlameView({ session }: { session: Session }) {
         {["", ...session.colors].map((c) => <option key={c} value={c}>{colorTitles[c]}</option>)}</select></label>}
       {session.compared?.length ? <label>differences <select id="diff" value={diff} onChange={(e) => change({ diff: e.currentTarget.value, at: "" })}>
         <option value="">not shown</option><option value="new">as wide as in this session</option><option value="old">as wide as in the older one</option></select></label> : null}
+      <label title="By name, the graphs of two sessions have the same functions at the same places.">sorted by <select id="order" value={named ? "name" : ""} onChange={(e) => change({ order: e.currentTarget.value }, true)}>
+        <option value="">value</option><option value="name">name</option></select></label>
       <label><input type="checkbox" checked={!!up} onChange={() => change({ up: up ? "" : "1", at: "" })} /> bottom-up</label>
       <label><input type="checkbox" checked={!!param("flip")} onChange={() => change({ flip: param("flip") ? "" : "1" })} /> flames (root below)</label>
       {isFile ? null : <Shape session={session} />}
@@ -73,7 +77,7 @@ export function FlameView({ session }: { session: Session }) {
     {isFile ? <ShapeOfFile has={`the call tree from above and from below, by ${formatCount(Math.min(session.metrics.length, mostMetrics))} of ${formatCount(session.metrics.length)} metrics`} /> : null}
     {value && !error ? <p class="about">{value.f.metric.title}: {value.f.metric.about}</p> : null}
     {value?.f.notes.length ? <Sentences list={value.f.notes} kind="notes" /> : null}
-    {error ? <Failed error={error} /> : value ? value.f.count ? <Graph key={value.tree} f={value.f} up={value.up} stale={loading} partial={partial} /> : <p class="hint">Nothing to show: no frame has any of this.</p> : <Waiting got={got} />}
+    {error ? <Failed error={error} /> : value && f ? f.count ? <Graph key={value.tree} f={f} up={value.up} stale={loading} partial={partial} /> : <p class="hint">Nothing to show: no frame has any of this.</p> : <Waiting got={got} />}
   </section>;
 }
 
@@ -177,7 +181,7 @@ function Graph({ f, up, stale, partial }: { f: Frames; up: string; stale: boolea
       <button type="button" disabled={!name || isFile} onClick={() => addTerm("hide", name)}>Hide it</button>
       {name ? <a class="button" href={viewAddress("callers", { argument: name })}>Callers and callees</a> : null}
       <button type="button" disabled={!name} onClick={() => copy(stack().join("\n"), "Stack")}>Copy stack</button>
-      {matches && partial ? <span class="count" role="status">Searching…</span> : matches ? <span class="count" role="status">{formatCount(matches.frames.length)} matches: {format(f.kind, matches.sum)} ({formatPercent(matches.sum, f.total)}), themselves {format(f.kind, matches.own)}</span> : null}
+      {matches && partial ? <span class="count" role="status">Searching…</span> : matches ? <span class="count" role="status">{formatCount(matches.frames.length)} matches: {format(f.kind, matches.sum)}{inPercent(matches.sum, f.total)}, themselves {format(f.kind, matches.own)}</span> : null}
     </div>
     {crumbs.length > 1 ? <p class="crumbs">{crumbs.slice(-6).map((i, k, list) => <span key={i}>{k === 0 && crumbs.length > 6 ? "… › " : ""}
       {k < list.length - 1 ? <button type="button" onClick={() => zoom(i)}>{f.short[f.name[i]]}</button> : <b>{f.short[f.name[i]]}</b>}{k < list.length - 1 ? " › " : ""}</span>)}</p> : null}
@@ -209,22 +213,22 @@ function Graph({ f, up, stale, partial }: { f: Frames; up: string; stale: boolea
 }
 
 function Details({ f, i, said }: { f: Frames; i: number; said: string }) {
-  const value = <><b>{format(f.kind, f.value[i])}</b> ({formatPercent(f.value[i], f.total)})</>;
+  const value = <><b>{format(f.kind, f.value[i])}</b>{inPercent(f.value[i], f.total)}</>;
   if (f.name[i] === hiddenName) return <>{formatCount(f.hidden[i])} smaller frames: {value}. A click shows more of them.</>;
   const module = f.modules[f.module[f.name[i]]];
-  return <>{f.full[f.name[i]]}<br />{value}, itself {format(f.kind, f.own[i])} ({formatPercent(f.own[i], f.total)}){module ? " · " + module : ""}{f.gone ? <> · <Difference f={f} i={i} /></> : ""}{said ? " · " + said : ""}</>;
+  return <>{f.full[f.name[i]]}<br />{value}, itself {format(f.kind, f.own[i])}{inPercent(f.own[i], f.total)}{module ? " · " + module : ""}{f.gone ? <> · <Difference f={f} i={i} /></> : ""}{said ? " · " + said : ""}</>;
 }
 
 function Difference({ f, i }: { f: Frames; i: number }) {
   const [now, before] = nowAndBefore(f, i), by = now - before;
-  return <b>{format(f.kind, before)} → {format(f.kind, now)}{by ? `, ${by > 0 ? "+" : "−"}${format(f.kind, Math.abs(by))}${before && now ? ` (${by > 0 ? "+" : "−"}${formatPercent(Math.abs(by), before)})` : ""}` : ""}</b>;
+  return <b>{format(f.kind, before)} → {format(f.kind, now)}{by ? `, ${by > 0 ? "+" : "−"}${format(f.kind, Math.abs(by))}${before && now && hasPercents() ? ` (${by > 0 ? "+" : "−"}${formatPercent(Math.abs(by), before)})` : ""}` : ""}</b>;
 }
 
 /** What the widths cannot show, as this session has none of it. */
 function Gone({ f }: { f: Frames }) {
   const { frames, value, total } = f.gone!;
   const [here, there] = older(f) ? ["older", "this"] : ["this", "older"];
-  return <p class="hint gone">{frames ? <>{formatCount(frames)} {frames === 1 ? "frame" : "frames"} with {format(f.kind, value)} ({formatPercent(value, total)}) {frames === 1 ? "is" : "are"} in {there === "this" ? "this session" : "the older session"} alone
+  return <p class="hint gone">{frames ? <>{formatCount(frames)} {frames === 1 ? "frame" : "frames"} with {format(f.kind, value)}{inPercent(value, total)} {frames === 1 ? "is" : "are"} in {there === "this" ? "this session" : "the older session"} alone
     and cannot be seen here. <button type="button" onClick={() => change({ diff: older(f) ? "new" : "old", at: "" })}>As wide as there</button></>
     : `All that is in ${there === "this" ? "this session" : "the older session"} is in ${here === "this" ? "this one" : "the older one"} too.`}</p>;
 }
@@ -253,10 +257,11 @@ function draw(c: HTMLCanvasElement, f: Frames, o: Drawn) {
   c.dataset.frames = String(f.count);
   const y = (of: number) => o.flip ? o.height - of - row : of;
   const found = color("--found"), grey = color("--merged"), match = (i: number) => !o.matches || o.matches.names.has(f.name[i]);
-  const by = new Map<string, number[]>();
+  const by = new Map<string, number[]>(), behind: number[] = []; // those that called what is zoomed to are faded
   for (let k = 0; k < seen.boxes.length; k += 4) {
     const i = seen.boxes[k];
     const fill = f.name[i] === hiddenName ? grey : o.matches && match(i) ? found : o.colors.fill(i);
+    if (i < o.zoomed && !o.matches) behind.push(k);
     let list = by.get(fill);
     if (!list) by.set(fill, list = []);
     list.push(k);
@@ -266,11 +271,14 @@ function draw(c: HTMLCanvasElement, f: Frames, o: Drawn) {
     g.globalAlpha = o.matches && fill !== found ? 0.45 : 1;
     for (const k of list) g.fillRect(seen.boxes[k + 1], y(seen.boxes[k + 2]), Math.max(0.5, seen.boxes[k + 3] - 1), row - 1);
   }
+  g.globalAlpha = 0.45;
+  g.fillStyle = color("--panel");
+  for (const k of behind) g.fillRect(seen.boxes[k + 1], y(seen.boxes[k + 2]), seen.boxes[k + 3], row - 1);
   g.globalAlpha = 1;
   g.fillStyle = grey;
   for (let k = 0; k < seen.merged.length; k += 3) g.fillRect(seen.merged[k], y(seen.merged[k + 1]), seen.merged[k + 2], row - 1);
   label(g, f, seen.boxes, y, o);
-  for (const [i, stroke] of [[o.chosen, color("--accent")], [o.over, color("--text")]] as [number, string][]) {
+  for (const [i, stroke] of [[o.chosen, color("--chosen")], [o.over, color("--text")]] as [number, string][]) {
     for (let k = 0; i >= 0 && k < seen.boxes.length; k += 4) {
       if (seen.boxes[k] !== i) continue;
       g.strokeStyle = stroke;
@@ -308,14 +316,13 @@ function cut(g: CanvasRenderingContext2D, name: string, room: number): string {
 function label(g: CanvasRenderingContext2D, f: Frames, boxes: number[], y: (of: number) => number, o: Drawn) {
   g.font = "12px system-ui, sans-serif";
   g.textBaseline = "middle";
-  const strong = color("--text"), soft = color("--soft");
+  g.fillStyle = color("--text");
   for (let k = 0; k < boxes.length; k += 4) {
     const i = boxes[k], room = boxes[k + 3] - 9;
     if (room < 25) continue;
     const isHidden = f.name[i] === hiddenName;
     const name = isHidden ? formatCount(f.hidden[i]) + " more" : o.colors.mark(i) + (f.short[f.name[i]] || "?");
     const whole = cut(g, name, room);
-    g.fillStyle = o.zoomed >= 0 && i < o.zoomed ? soft : strong;
     g.fillText(whole === name ? name : cut(g, isHidden ? name : stem(name), room), boxes[k + 1] + 4, y(boxes[k + 2]) + row / 2);
   }
 }

@@ -9,6 +9,13 @@ const focus = (id: string) => { const e = document.getElementById(id); e?.focus(
 const tell = (name: string) => dispatchEvent(new Event(name));
 const to = (view: string) => () => visit(viewAddress(view));
 
+/** Closes what is unfolded over the page, and says whether anything was. */
+function folded(): boolean {
+  const open = document.querySelector<HTMLDetailsElement>(".chooser[open]");
+  if (open) { open.open = false; open.querySelector("summary")?.focus(); }
+  return !!open;
+}
+
 export const keys: { key: string; what: string; run: () => void }[] = [
   { key: "?", what: "show or hide these keys", run: () => { help.value = !help.value; } },
   { key: "/", what: "search", run: () => focus("find") },
@@ -35,7 +42,7 @@ export const keys: { key: string; what: string; run: () => void }[] = [
   { key: "r", what: "call tree: from the chosen function on", run: () => tell("roothere") },
   { key: "j", what: "just my code, or all of it", run: toggleMyCode },
   { key: "u", what: "undo the last change of the filters", run: undo },
-  { key: "Escape", what: "one step back", run: () => { if (help.value) help.value = false; else back(); } },
+  { key: "Escape", what: "one step back", run: () => { if (help.value) help.value = false; else if (!folded()) back(); } },
 ];
 
 const other: Record<string, string> = { w: "+", s: "-", "=": "+" };

@@ -7,7 +7,7 @@ import { theme } from "./state";
 import type { CounterPoints } from "./api";
 import { clean } from "./table";
 import { axes, bands, bytes, color, counted, counterText, lines, usual } from "./timeline";
-import { formatBytes, formatCount, formatDuration } from "./units";
+import { formatBytes, formatCount, formatDuration, formatTime } from "./units";
 
 // The messages are documented in docs/live.md.
 type Numbers = { allocations: number; bytes: number; calls: number };
@@ -149,7 +149,7 @@ export function LiveView() {
     <header class="title"><h1>{m.event === "end" ? "Recorded" : m.paused ? "Paused" : "Recording"}</h1><p>{m.event === "end" ? "The program has ended: its session is being written." : m.paused ? "The program runs, and nothing of it is recorded until somebody resumes: clrprof ctl, a signal, or the program itself." : "The program runs. When it has ended, this becomes the page of its session."}</p></header>
     {error ? <Failed error={error} /> : null}
     <section class="facts" aria-label="Totals">
-      <Fact name="duration" value={formatDuration(m.end_ns)} more={`${formatCount(m.processes)} ${m.processes === 1 ? "process" : "processes"}, ${formatCount(m.threads)} ${m.threads === 1 ? "thread" : "threads"}`} />
+      <Fact name="duration" value={formatTime(m.end_ns)} more={`${formatCount(m.processes)} ${m.processes === 1 ? "process" : "processes"}, ${formatCount(m.threads)} ${m.threads === 1 ? "thread" : "threads"}`} />
       {hasMemory ? <Fact name="allocated" value={formatCount(m.total.allocations) + " objects"} more={`${formatBytes(m.total.bytes)}; ${formatBytes(Math.round(recording.rate("bytes")))} per second now`} /> : null}
       {hasTime ? <Fact name="calls" value={formatCount(m.total.calls)} more={formatCount(Math.round(recording.rate("calls"))) + " per second now"} /> : null}
       {m.gcs.total ? <Fact name="collections" value={formatCount(m.gcs.total)} more={recording.gcs.length ? "the last paused for " + formatDuration(recording.gcs[recording.gcs.length - 1].pause_ns) : ""} /> : null}
@@ -186,7 +186,7 @@ function Collections({ list, total }: { list: GC[]; total: number }) {
   const last = list.slice(-mostRows).reverse();
   return <section><h2>Collections</h2>
     <table class="now"><thead><tr>{["Number", "Generation", "At", "Pause", "Died", "Heap after"].map((h) => <th scope="col" key={h}>{h}</th>)}</tr></thead>
-      <tbody>{last.map((g) => <tr key={g.process + "." + g.number}><td>{g.number}</td><td>{g.generation}{g.induced ? " (induced)" : ""}</td><td>{formatDuration(g.begin_ns)}</td><td>{formatDuration(g.pause_ns)}</td>
+      <tbody>{last.map((g) => <tr key={g.process + "." + g.number}><td>{g.number}</td><td>{g.generation}{g.induced ? " (induced)" : ""}</td><td>{formatTime(g.begin_ns)}</td><td>{formatDuration(g.pause_ns)}</td>
         <td>{formatBytes(g.died.bytes)}</td><td>{formatBytes(g.heap.reduce((sum, h) => sum + h.bytes, 0))}</td></tr>)}</tbody></table>
     {total > last.length ? <p class="hint">{formatCount(total - last.length)} earlier ones.</p> : null}
   </section>;
@@ -215,7 +215,7 @@ function Marks({ list, total }: { list: Mark[]; total: number }) {
   const last = list.slice(-mostRows).reverse();
   return <section class="marks"><h2>Marks</h2>
     <table class="now"><thead><tr>{["Name", "Text", "From", "At"].map((h) => <th scope="col" key={h}>{h}</th>)}</tr></thead>
-      <tbody>{last.map((k, i) => <tr key={total - i}><td title={k.name}>{k.name}</td><td title={k.text}>{k.text}</td><td>{k.source}</td><td>{formatDuration(k.at_ns)}</td></tr>)}</tbody></table>
+      <tbody>{last.map((k, i) => <tr key={total - i}><td title={k.name}>{k.name}</td><td title={k.text}>{k.text}</td><td>{k.source}</td><td>{formatTime(k.at_ns)}</td></tr>)}</tbody></table>
     {total > last.length ? <p class="hint">{formatCount(total - last.length)} earlier ones.</p> : null}
   </section>;
 }

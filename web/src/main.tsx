@@ -8,6 +8,7 @@ import { FlameView } from "./flame";
 import { Help, help, useKeys } from "./keys";
 import { LiveView } from "./live";
 import { shown } from "./link";
+import { Numbers } from "./numbers";
 import { isFile } from "./offline";
 import { Overview } from "./overview";
 import { Failed, Gone, Guard, said, useLoad, Waiting } from "./parts";
@@ -16,6 +17,7 @@ import { SourceView } from "./source";
 import { SqlView } from "./sql";
 import { addTerm, earlier, follow, isMyCode, params, removeTerm, selectionFlags, setTheme, spans, theme, titleOf, toggleMyCode, undo, used, view, viewAddress } from "./state";
 import { TreeView } from "./tree";
+import { ticksPerSecond } from "./units";
 
 type Entry = { name: string; when?: (s: Session) => boolean };
 
@@ -24,7 +26,7 @@ const groups: { label: string; views: Entry[] }[] = [
   { label: "Look", views: [{ name: "overview" }, { name: "flame" }, { name: "calltree" }, { name: "compare", when: (s) => !!s.older }, { name: "rules" }] },
   { label: "Code", views: [{ name: "functions" }, { name: "callers" }, { name: "function" }, { name: "modules" }, { name: "lines" }, { name: "ips" }] },
   { label: "Memory", views: [{ name: "types", when: (s) => s.has_memory }, ...["lifetime", "ages", "gcs", "survivors", "diff-gcs"].map((name) => ({ name, when: lived })), { name: "snapshot", when: (s) => s.has_snapshot }] },
-  { label: "Run", views: [{ name: "processes" }, { name: "threads" }, { name: "marks" }, { name: "losses" }, { name: "header" }, { name: "sql", when: () => !isFile }] },
+  { label: "Run", views: [{ name: "processes" }, { name: "threads" }, { name: "marks" }, { name: "interactions" }, { name: "losses" }, { name: "header" }, { name: "sql", when: () => !isFile }] },
 ];
 
 function Nav({ session }: { session: Session }) {
@@ -86,18 +88,24 @@ function Body({ session }: { session: Session }) {
   return found ? <SheetView key={found.name} view={found} /> : <Failed error={`There is no view ${view.value}.`} />;
 }
 
+/** Closes what is unfolded over the page where somebody clicks elsewhere. */
+function fold(clicked: Node) {
+  for (const d of document.querySelectorAll<HTMLDetailsElement>(".chooser[open]")) if (!d.contains(clicked)) d.open = false;
+}
+
 function App() {
   useKeys();
-  const { value: session, error } = useLoad("session", (more) => getWhole<Session>("session", more).then((s) => { shown.value = { path: s.path, id: s.id }; return s; }));
+  const { value: session, error } = useLoad("session", (more) => getWhole<Session>("session", more).then((s) => { shown.value = { path: s.path, id: s.id }; ticksPerSecond.value = s.ticks_per_second; return s; }));
   const name = session?.path.split("/").pop() ?? "clrprof";
   document.title = `${name} – ${session?.live ? "live" : titleOf(view.value)} – clrprof`;
-  return <div class="page" onClick={follow}>
+  return <div class="page" onClick={(e) => { fold(e.target as Node); follow(e); }}>
     <a class="skip" href="#content">To the content</a>
     <header class="top">
       <a class="brand" href={viewAddress("overview")}>clrprof</a>
       <span class="session" title={session?.path}>{name}</span>
       {isFile || session?.live ? null : <Chips session={session} />}
       <span class="right">
+        <Numbers />
         <select aria-label="colours" value={theme.value} onChange={(e) => setTheme(e.currentTarget.value)}>{["auto", "light", "dark"].map((t) => <option key={t}>{t}</option>)}</select>
         <button type="button" aria-label="keys" onClick={() => { help.value = true; }}>?</button>
       </span>

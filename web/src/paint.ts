@@ -1,4 +1,5 @@
 // The colours of frames, and what they mean in words: by module, by what most of their bytes are, or by how they differ.
+import { ofModule, ofName } from "./palette";
 import { color } from "./timeline";
 import { formatCount } from "./units";
 import { hiddenName } from "./walk";
@@ -7,17 +8,6 @@ import type { Frames } from "./walk";
 /** What a colour means. A mark stands before names too, so that nobody needs to tell colours apart. */
 export type Meaning = { fill: string; text: string; mark?: string };
 export type Paint = { fill: (i: number) => string; mark: (i: number) => string; said: (i: number) => string; legend: Meaning[] };
-
-function fnv(s: string): number {
-  let h = 0x811c9dc5;
-  for (let i = 0; i < s.length; i++) h = Math.imul(h ^ s.charCodeAt(i), 0x01000193) >>> 0;
-  return h;
-}
-
-/** Texts on these are read easily (4.5 : 1) in either theme. The same name has the same colour in every session. */
-const vivid = (hue: number, dark: boolean) => `hsl(${hue} ${dark ? "42% 27%" : "68% 80%"})`;
-const ofName = (name: string, dark: boolean) => { const h = fnv(name), tone = (h >>> 16) % 3; return `hsl(${h % 360} ${[75, 50, 90][tone]}% ${dark ? [22, 21, 20][tone] : [80, 87, 76][tone]}%)`; };
-const pale = (hue: number, dark: boolean) => `hsl(${hue} ${dark ? "16% 27%" : "26% 86%"})`;
 
 /** How many colours the legend names; all others are named where one points at a frame. */
 const mostNamed = 8;
@@ -46,7 +36,7 @@ function legend(f: Frames, names: string[], of: (i: number) => number, fill: (na
 function byModule(f: Frames, dark: boolean): Paint {
   const known = f.user_code.includes(true);
   const fills = f.modules.map((m, n) => {
-    return m === "" || known && !f.user_code[n] ? pale(205 + fnv(m) % 40, dark) : vivid([24, 42, 340, 96, 150, 275, 12, 60][fnv(m) % 8], dark);
+    return ofModule(m, m !== "" && (!known || f.user_code[n]), dark);
   });
   const of = (i: number) => f.module[f.name[i]];
   return { fill: (i) => fills[of(i)], mark: nothing, said: nothing, legend: legend(f, f.modules, of, (n) => fills[n], (m) => m || "no module", "modules") };

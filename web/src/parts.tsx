@@ -7,7 +7,7 @@ import { getText } from "./api";
 import type { Load, Loading } from "./api";
 import { comebacks, link, Lost, shown } from "./link";
 import { selection } from "./state";
-import { formatBytes } from "./units";
+import { formatBytes, timeUnit } from "./units";
 
 /** What was said last to the user, such as "copied". */
 export const said = signal("");
@@ -91,11 +91,12 @@ export function Sentences({ list, kind }: { list: string[]; kind: string }) {
   return <ul class={"sentences " + kind}>{list.map((s) => <li key={s}>{s}</li>)}</ul>;
 }
 
-/** The same on the command line. */
-export function Command({ text }: { text?: string }) {
+/** The same on the command line. Part says that the page shows some of the rows, or another order, which no flag is for. */
+export function Command({ text, part }: { text?: string; part?: boolean }) {
   if (!text) return null;
+  if (timeUnit() && text.startsWith("clrprof report ")) text += " --unit " + timeUnit();
   return <div class="command">
-    <span>The same on the command line</span><code>{text}</code>
+    <span>{part ? "All rows on the command line" : "The same on the command line"}</span><code>{text}</code>
     <button type="button" onClick={() => copy(text, "Command")}>Copy</button>
   </div>;
 }

@@ -38,7 +38,7 @@ export function SheetView({ view }: { view: View }) {
       {value.is_tree && value.total > value.rows.length ? <p class="hint cut">The first {value.rows.length.toLocaleString("en")} of {value.total.toLocaleString("en")} rows are shown; the command below, and a copy as TSV, have them all.</p> : null}
       {view.name === "rules" ? <RuleList sheet={value} /> : <Grid key={loaded.key} sheet={value} query={loaded.query} selection={loaded.selection} optional={view.optional} stale={loading} />}
       <Sentences list={value.losses} kind="losses" />
-      <Command text={value.command} />
+      <Command text={value.command} part={!!q.find || !!q.reverse} />
     </> : null}
     {!value && !error && loading ? <Waiting /> : null}
   </section>;

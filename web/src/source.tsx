@@ -2,11 +2,11 @@
 import { useEffect, useRef } from "preact/hooks";
 import { get } from "./api";
 import type { Sheet } from "./api";
-import { Failed, Sentences, useLoad, Waiting } from "./parts";
+import { Command, Failed, Sentences, useLoad, Waiting } from "./parts";
 import { param } from "./state";
 import { Cell, chosen } from "./table";
 
-type Source = { path: string; lines: string[]; sheet: Sheet };
+type Source = { path: string; lines: string[]; sheet: Sheet; command: string };
 
 export function SourceView() {
   const [, path, line] = /^(.*?)(?::(\d+))?$/.exec(param("argument")) ?? ["", "", ""];
@@ -30,5 +30,6 @@ export function SourceView() {
         return <tr key={n} ref={String(n) === wanted ? target : undefined} class={(String(n) === wanted ? "current " : "") + (row ? "did" : "")}>
           <td class="number">{n}</td>{columns.map(({ column, at }) => <td class="number" key={column.key}>{row ? <Cell row={row} column={column} at={at} /> : null}</td>)}<td><code>{text}</code></td></tr>;
       })}</tbody></table></div>
+    <Command text={value.command} part />
   </section>;
 }

@@ -6,8 +6,46 @@ export const selectionFlags = ["time", "gc", "mark", "filter", "process", "threa
 /** The one that has no value. */
 const myCode = "my-code";
 
-const address = signal(new URLSearchParams(location.search));
-addEventListener("popstate", () => { address.value = new URLSearchParams(location.search); });
+/** What is kept in the browser from one session to the next: in a cookie too, as those are of a machine whatever the port, which is
+ * another one each time. */
+function kept(name: string): string | null {
+  return new RegExp(`(?:^|; )clrprof_${name}=([^;]*)`).exec(document.cookie)?.[1] ?? localStorage.getItem(name);
+}
+
+function keep(name: string, value: string) {
+  localStorage.setItem(name, value);
+  if (location.protocol !== "file:") document.cookie = `clrprof_${name}=${value}; path=/; max-age=31536000; samesite=strict`;
+}
+
+/** How numbers are written. What differs from the usual is in the address, so that who follows a link sees the same, and is kept in the
+ * browser for addresses that say nothing of it. */
+export const unitFlags = ["unit", "bytes", "percent"] as const;
+export type UnitFlag = typeof unitFlags[number];
+const keptUnits = new URLSearchParams(kept("units") ?? "");
+
+/** An address with what is kept in the browser. */
+function withUnits(search: string): URLSearchParams {
+  const out = new URLSearchParams(search);
+  for (const flag of unitFlags) if (!out.has(flag) && keptUnits.get(flag)) out.set(flag, keptUnits.get(flag)!);
+  return out;
+}
+
+/** The state of an address that the browser went to by itself. */
+function entered(): URLSearchParams {
+  const out = withUnits(location.search);
+  if ("?" + out !== location.search && out.size > new URLSearchParams(location.search).size) history.replaceState(history.state, "", "?" + out);
+  return out;
+}
+
+const address = signal(entered());
+addEventListener("popstate", () => { address.value = entered(); });
+
+/** Writes numbers in another way from now on; "" is the usual one. */
+export function setUnit(flag: UnitFlag, value: string) {
+  if (value) keptUnits.set(flag, value); else keptUnits.delete(flag);
+  keep("units", keptUnits.toString());
+  change({ [flag]: value }, true);
+}
 
 export const view = computed(() => address.value.get("view") ?? "overview");
 
@@ -36,6 +74,7 @@ export function changed(changes: Changes): string {
 /** The address of another view with the selection kept. */
 export function viewAddress(name: string, more: Changes = {}): string {
   const next = new URLSearchParams({ view: name });
+  for (const flag of unitFlags) if (param(flag)) next.set(flag, param(flag));
   for (const [key, value] of new URLSearchParams(selection.value)) next.append(key, value);
   for (const [key, value] of Object.entries(more)) {
     if (value) next.set(key, value); else if (value === "") next.delete(key);
@@ -50,9 +89,11 @@ export function back() { if (step() > 0) history.back(); }
 
 /** Goes to an address; replace is for what nobody would undo. */
 export function visit(to: string, replace = false) {
+  const next = withUnits(to);
+  to = "?" + next;
   if (to === "?" + address.value) return;
   history[replace ? "replaceState" : "pushState"]({ step: step() + (replace ? 0 : 1) }, "", to);
-  address.value = new URLSearchParams(to);
+  address.value = next;
 }
 
 export function change(changes: Changes, replace = false) { visit(changed(changes), replace); }
@@ -133,9 +174,9 @@ export function follow(e: MouseEvent) {
   document.getElementById("content")?.focus({ preventScroll: true });
 }
 
-export const theme = signal(localStorage.getItem("theme") ?? "auto");
+export const theme = signal(kept("theme") ?? "auto");
 export function setTheme(value: string) {
-  localStorage.setItem("theme", value);
+  keep("theme", value);
   theme.value = value;
   document.documentElement.dataset.theme = value;
 }

@@ -1,8 +1,9 @@
 // Tables of any length: rows have one height, only those in sight exist, and pages of them come from the server.
 import type { ComponentChildren } from "preact";
-import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
+import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import type { Column, Link, Row, Sheet } from "./api";
 import { viewAddress } from "./state";
+import { chosenText, hasPercents, titled } from "./units";
 
 export const rowHeight = matchMedia("(pointer: coarse)").matches ? 34 : 26;
 /** Browsers have no elements that are higher than about 17 million pixels. */
@@ -14,8 +15,18 @@ export const clean = (s: unknown) => String(s ?? "").replace(/[\p{Cc}\u202a-\u20
 
 export const isNumeric = (c: Column) => c.kind !== "text" && c.kind !== "name";
 
-/** A column that is shown, and where its values are in a row. */
-export type Shown = { column: Column; at: number };
+/** A column that is shown, where its values are in a row, and how wide it must be at least, in pixels, so that no number is cut. */
+export type Shown = { column: Column; at: number; least: number };
+
+const digit = 8.1, letter = 6.4, margin = 18; // pixels of a character in a cell and in the head, and beside them
+const looked = 200; // rows whose numbers are looked at: the widest are mostly among the first
+
+/** The least width of a column, 0: what it says may be cut. */
+function leastWidth(sheet: Sheet, column: Column, at: number): number {
+  if (!isNumeric(column) || column.kind === "percent") return 0;
+  const longest = sheet.rows.slice(0, looked).reduce((most, row) => Math.max(most, textOf(row, column, at).length), 0);
+  return Math.round(Math.max(longest * digit, column.title.length * letter) + margin);
+}
 
 /** What a column is called where the one that it is a share of does not stand before it. */
 export function longTitle(sheet: Sheet, at: number): string {
@@ -27,15 +38,18 @@ export function longTitle(sheet: Sheet, at: number): string {
 export function chosen(sheet: Sheet, keys: string[]): Shown[] {
   const out = (keys.length ? keys : sheet.shown).map((key) => {
     const at = sheet.columns.findIndex((c) => c.key === key);
-    return { column: sheet.columns[at], at };
-  }).filter((c) => c.at >= 0);
+    return { column: sheet.columns[at], at, least: 0 };
+  }).filter((c) => c.at >= 0 && (c.column.kind !== "percent" || hasPercents()));
   const names = ["name", "place", "key", "number", "instruction_address"];
   for (const name of names) {
     const i = out.findIndex((c) => c.column.key === name);
     if (i >= 0) { out.unshift(...out.splice(i, 1)); break; }
   }
   // A share that stands apart from what it is a share of says so.
-  return out.map((c, i) => c.column.title === "%" && out[i - 1]?.at !== c.at - 1 ? { ...c, column: { ...c.column, title: longTitle(sheet, c.at) } } : c);
+  return out.map((c, i) => {
+    const title = titled(c.column.title === "%" && out[i - 1]?.at !== c.at - 1 ? longTitle(sheet, c.at) : c.column.title, c.column.kind), column = { ...c.column, title };
+    return { column, at: c.at, least: leastWidth(sheet, column, c.at) };
+  });
 }
 
 /** The least width of the first column: names are what one reads, also deep in a tree, and the others can be scrolled to. */
@@ -44,27 +58,34 @@ const nameWidth = () => Math.round(Math.min(460, Math.max(220, innerWidth * 0.3)
 /** How far a row of a tree stands in: deep levels less and less, so that the names stay in sight. */
 export const inset = (level: number, step: number) => Math.round(level <= 6 ? level * step : step * (6 + 2 * Math.log2((level - 3) / 3)));
 
-/** A short hint at the width of a column, from its kind. */
-function width(c: Column, first: number): string {
+/** The width of a column, from its kind and what it must have. */
+function width(c: Column, first: number, least: number): string {
+  const room = (from: number, to: number) => `minmax(${Math.max(from, least)}px, ${Math.max(to, least)}px)`;
   if (c.key === "place") return "minmax(150px, 2fr)";
   if (c.key === "function") return "minmax(240px, 4fr)"; // of a place, which says little without it
-  if (first) return c.kind === "name" ? `minmax(${first}px, 4fr)` : isNumeric(c) ? "minmax(72px, 112px)" : "minmax(120px, 1fr)";
+  if (first) return c.kind === "name" ? `minmax(${first}px, 4fr)` : isNumeric(c) ? room(72, 112) : "minmax(120px, 1fr)";
   switch (c.kind) {
     case "percent": return "92px";
-    case "bytes": case "duration": case "time": return "minmax(108px, 126px)";
-    case "count": case "number": return "minmax(82px, 112px)";
+    case "bytes": case "duration": case "time": return room(108, 126);
+    case "count": case "number": return room(82, 112);
     case "text": return "minmax(70px, 140px)";
     case "address": return "150px";
   }
   return "minmax(110px, 2fr)";
 }
 
-export function template(columns: { column: Column }[], first = nameWidth()): string {
-  return columns.map((c, i) => width(c.column, i === 0 ? first : 0)).join(" ");
+export function template(columns: Shown[], first = nameWidth()): string {
+  return columns.map((c, i) => width(c.column, i === 0 ? first : 0, c.least)).join(" ");
+}
+
+/** What a cell says, in the units that are chosen. */
+export function textOf(row: Row, column: Column, at: number): string {
+  const text = row.texts[at] ?? "", value = row.values[at];
+  return text && typeof value === "number" && chosenText(column.kind, value) || text;
 }
 
 export function Cell({ row, column, at }: { row: Row; column: Column; at: number }) {
-  const text = row.texts[at] ?? "";
+  const text = textOf(row, column, at);
   if (column.kind === "percent") {
     const share = Math.min(100, Math.max(0, Number(row.values[at] ?? 0)));
     return <span class="cell number share"><i style={{ width: share + "%" }} />{text && <b>{text}</b>}</span>;
@@ -171,16 +192,16 @@ export function Rows({ total, children, label, head, grid, role, minWidth, onKey
   </div>;
 }
 
-export function widthOf(columns: { column: Column }[]): number {
+export function widthOf(columns: Shown[]): number {
   const of = (c: Column, first: boolean) => c.key === "place" ? 150 : c.key === "function" ? 240 : c.kind !== "name" ? 104 : first ? nameWidth() : 130;
-  return columns.reduce((sum, c, i) => sum + of(c.column, i === 0), 0);
+  return columns.reduce((sum, c, i) => sum + Math.max(of(c.column, i === 0), c.least), 0);
 }
 
 /** How the bytes of a row ended, by generation, as a bar: beside the numbers, not instead of them. */
 export function Ends({ row, sheet }: { row: Row; sheet: Sheet }) {
   const parts = ["gen0", "gen1", "gen2", "loh", "poh", "alive"].map((key) => {
     const at = sheet.columns.findIndex((c) => c.key === key + "_bytes");
-    return { key, value: Math.max(0, Number(row.values[at] ?? 0)), text: row.texts[at] };
+    return { key, value: Math.max(0, Number(row.values[at] ?? 0)), text: at < 0 ? "" : textOf(row, sheet.columns[at], at) };
   });
   const all = parts.reduce((sum, p) => sum + p.value, 0);
   if (!all) return <span class="ends" />;
@@ -189,13 +210,13 @@ export function Ends({ row, sheet }: { row: Row; sheet: Sheet }) {
 }
 
 /** The width of a column of a short table, of which two stand beside each other. */
-const smallWidth = (c: Column, first: boolean) => c.kind === "percent" ? "66px" : isNumeric(c) ? "minmax(72px, 96px)" : first ? "minmax(110px, 4fr)" : "minmax(80px, 3fr)";
+const smallWidth = ({ column: c, least }: Shown, first: boolean) => c.kind === "percent" ? "66px" : isNumeric(c) ? `minmax(${Math.max(72, least - 8)}px, ${Math.max(96, least - 8)}px)` : first ? "minmax(110px, 4fr)" : "minmax(80px, 3fr)";
 
 /** A short table that stands in a text: all its rows are there. */
 export function Small({ sheet, keys, label }: { sheet: Sheet; keys: string[]; label: string }) {
-  const columns = useMemo(() => chosen(sheet, keys.filter((k) => k !== "from")), [sheet, keys.join()]);
+  const columns = chosen(sheet, keys.filter((k) => k !== "from"));
   const from = keys.includes("from") ? sheet.columns.findIndex((c) => c.key === "from") : -1;
-  return <div class={"small" + (from >= 0 ? " two" : "")} role="table" aria-label={label} style={{ "--grid": columns.map((c, i) => smallWidth(c.column, i === 0)).join(" ") }}>
+  return <div class={"small" + (from >= 0 ? " two" : "")} role="table" aria-label={label} style={{ "--grid": columns.map((c, i) => smallWidth(c, i === 0)).join(" ") }}>
     <Head columns={columns} order="" />
     {sheet.rows.map((row, i) => row.hidden
       ? <div class="row rest" role="row" key={i}><span role="cell">{row.texts[0]}</span></div>

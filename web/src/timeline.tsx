@@ -6,6 +6,7 @@ import type { CounterPoints, Sheet, Timeline } from "./api";
 import { isFile } from "./offline";
 import { Failed, useLoad, Waiting } from "./parts";
 import { addTerm, change, param, removeTerm, theme } from "./state";
+import { formatBytes } from "./units";
 
 /** Colours of the style sheet, read once for each theme: pictures need them many times a second. */
 const colors = new Map<string, string>();
@@ -186,7 +187,7 @@ function rate(data: Timeline): Chart {
     ys.push(y, y);
   }
   return { title: "Allocated per second", height: 130, axis: bytes, data: [xs, ys],
-    series: [{ label: "allocated", stroke: color("--bytes"), fill: color("--bytes-soft"), width: 1.5, points: { show: false }, value: (_u, v) => v == null ? "–" : bytes(v) + "/s" }] };
+    series: [{ label: "allocated", stroke: color("--bytes"), fill: color("--bytes-soft"), width: 1.5, points: { show: false }, value: (_u, v) => v == null ? "–" : formatBytes(Math.round(v)) + "/s" }] };
 }
 
 function processors(usage: Timeline["usage"]): Chart {
@@ -233,7 +234,7 @@ function heap(gcs: Sheet): Chart {
   for (const part of parts) { part.forEach((v, i) => { sum[i] += v; }); stacked.push([...sum]); }
   const series = generations.map(([, label, stroke], g): uPlot.Series => ({
     label, stroke: color(stroke), fill: color(stroke), width: 1, paths: uPlot.paths.stepped!({ align: 1 }), points: { show: false },
-    value: (_u, _v, _s, i) => i == null ? "–" : bytes(parts[g][order[i]]),
+    value: (_u, _v, _s, i) => i == null ? "–" : formatBytes(parts[g][order[i]]),
   })).reverse();
   return { title: "Heap after each collection", height: 130, axis: bytes, series, data: [order.map((i) => xs[i]), ...stacked.reverse().map((list) => order.map((i) => list[i]))] };
 }

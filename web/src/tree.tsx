@@ -205,7 +205,7 @@ function Tree({ sheet, query, root, selection, stale, optional }: { sheet: Sheet
       }}
     </Rows></div>
     <Sentences list={sheet.losses} kind="losses" />
-    <Command text={sheet.command} />
+    <Command text={sheet.command} part={!!root} />
   </>;
 }
 

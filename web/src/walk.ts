@@ -9,6 +9,8 @@ export type Frames = {
   /** The values in the other session of a comparison, and what only that has. */
   other: Float64Array; gone?: { frames: number; value: number; total: number };
   left: Float64Array; own: Float64Array; end: Int32Array; parent: Int32Array; deepest: number;
+  /** Those of one caller are in the order of their names, not of their values. */
+  named?: boolean;
   /** The frames called by those that have called very many, which are searched, not passed one by one. */
   wide: Map<number, Int32Array>;
   /** Two hashes of each of the names, and of what stands for others. */
@@ -32,6 +34,12 @@ export function decode(b: ArrayBuffer, diff = ""): Frames {
   const color = new Uint32Array(b, at, colored); at += 4 * colored;
   const depth = new Uint16Array(b, at, n); at += 2 * n;
   const share = new Uint8Array(b, at, colored);
+  return { ...head, diff, kind: head.metric.kind, count: n, value, other, name, hidden, color, depth, share, ...laid(value, depth) };
+}
+
+/** Where frames are: what follows from their values and depths. */
+function laid(value: Float64Array, depth: Uint16Array) {
+  const n = value.length;
   const left = new Float64Array(n), own = new Float64Array(value), end = new Int32Array(n).fill(n), parent = new Int32Array(n).fill(-1);
   const next: number[] = [0], open: number[] = [];
   let deepest = 0, total = 0;
@@ -45,8 +53,42 @@ export function decode(b: ArrayBuffer, diff = ""): Frames {
     next[d + 1] = left[i];
     if (d > deepest) deepest = d;
   }
-  return { ...head, diff, kind: head.metric.kind, count: n, total, value, other, name, hidden, color, depth, share, left, own, end, parent, deepest, wide: widest(parent) };
+  return { total, left, own, end, parent, deepest, wide: widest(parent) };
 }
+
+/** The same frames, those of one caller in the order of their names, so that the graphs of two sessions look alike. What stands for
+ * others is the last. */
+export function byName(f: Frames): Frames {
+  const n = f.count, ranks = new Uint32Array(f.full.length + 1);
+  const order = f.full.map((_, i) => i).sort((a, b) => compare(f.short[a], f.short[b]) || compare(f.full[a], f.full[b]) || a - b);
+  order.forEach((name, rank) => { ranks[name] = rank; });
+  ranks[f.full.length] = f.full.length; // others
+  // All frames in the order of their names, and then those of each caller in this order: those called by i begin at first[i + 1].
+  const all = dealt(f.full.length + 1, n, (k) => k, (i) => ranks[nameAt(f, i)]).list;
+  const { list: called, first } = dealt(n + 1, n, (k) => all[k], (i) => f.parent[i] + 1);
+  const at = new Int32Array(n), open: number[] = []; // which frame comes where; those that are to come, the next one last
+  const push = (p: number) => { for (let k = first[p + 1] - 1; k >= first[p]; k--) open.push(called[k]); };
+  push(0);
+  for (let k = 0; k < n; k++) {
+    const i = at[k] = open.pop()!;
+    push(i + 1);
+  }
+  const moved = <T extends Float64Array | Uint32Array | Uint16Array | Uint8Array>(list: T): T => list.length ? list.map((_, k) => list[at[k]]) as T : list;
+  const value = moved(f.value), depth = moved(f.depth);
+  return { ...f, named: true, value, depth, other: moved(f.other), name: moved(f.name), hidden: moved(f.hidden), color: moved(f.color), share: moved(f.share), ...laid(value, depth) };
+}
+
+/** Puts n things, which come in an order, on piles, and the piles behind each other: where each begins. */
+function dealt(piles: number, n: number, thing: (k: number) => number, pile: (thing: number) => number): { list: Int32Array; first: Int32Array } {
+  const first = new Int32Array(piles + 1), list = new Int32Array(n);
+  for (let k = 0; k < n; k++) first[pile(thing(k)) + 1]++;
+  for (let p = 1; p <= piles; p++) first[p] += first[p - 1];
+  const next = first.slice();
+  for (let k = 0; k < n; k++) { const i = thing(k); list[next[pile(i)]++] = i; }
+  return { list, first };
+}
+
+const compare = (a: string, b: string) => a < b ? -1 : a > b ? 1 : 0;
 
 function widest(parent: Int32Array): Frames["wide"] {
   const counts = new Int32Array(parent.length), out: Frames["wide"] = new Map();
@@ -80,6 +122,13 @@ export function walk(f: Frames, from: number, to: number, width: number, height:
     if (b <= from || d >= deep) { i = f.end[i]; continue; }
     if (a >= to) { const p = f.parent[i]; i = p < 0 ? f.count : f.end[p]; continue; } // later ones are farther to the right
     const w = f.value[i] * scale;
+    if (w < least && f.named) { // one block with those after it in the same pixel, and with the block before it
+      const p = f.parent[i], next = f.wide.has(p) ? Math.max(firstBeyond(f, p, a + least / scale), f.end[i]) : f.end[i];
+      const end = f.parent[next] === p && next < f.count ? f.left[next] : p < 0 ? f.total : f.left[p] + f.value[p] - f.own[p];
+      if (d >= high) join(out.merged, Math.max(0, (a - from) * scale), d * row - top, Math.min(width, (Math.min(end, to) - from) * scale));
+      i = next;
+      continue;
+    }
     if (w < least && f.name[i] !== hiddenName) { // those after it are narrower: one block to the end of their caller
       const p = f.parent[i], last = p < 0 ? f.total : f.left[p] + f.value[p] - f.own[p];
       if (d >= high) out.merged.push(Math.max(0, (a - from) * scale), d * row - top, Math.min(width, (Math.min(last, to) - a) * scale));
@@ -93,6 +142,13 @@ export function walk(f: Frames, from: number, to: number, width: number, height:
     i = firstBeyond(f, i, from);
   }
   return out;
+}
+
+/** Adds a block up to an end, or has the one before it reach there. */
+function join(merged: number[], x: number, y: number, end: number) {
+  const k = merged.length - 3;
+  if (k >= 0 && merged[k + 1] === y && x <= merged[k] + merged[k + 2] + 0.01) merged[k + 2] = end - merged[k];
+  else merged.push(x, y, end - x);
 }
 
 /** The frame at a value and depth, -1: none. */
