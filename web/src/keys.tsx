@@ -11,7 +11,7 @@ const to = (view: string) => () => visit(viewAddress(view));
 
 /** Closes what is unfolded over the page, and says whether anything was. */
 function folded(): boolean {
-  const open = document.querySelector<HTMLDetailsElement>(".chooser[open]");
+  const open = document.querySelector<HTMLDetailsElement>(":is(.chooser, .numbers)[open]");
   if (open) { open.open = false; open.querySelector("summary")?.focus(); }
   return !!open;
 }

@@ -90,7 +90,7 @@ function Body({ session }: { session: Session }) {
 
 /** Closes what is unfolded over the page where somebody clicks elsewhere. */
 function fold(clicked: Node) {
-  for (const d of document.querySelectorAll<HTMLDetailsElement>(".chooser[open]")) if (!d.contains(clicked)) d.open = false;
+  for (const d of document.querySelectorAll<HTMLDetailsElement>(":is(.chooser, .numbers)[open]")) if (!d.contains(clicked)) d.open = false;
 }
 
 function App() {

@@ -8,7 +8,7 @@ const named: Record<string, string> = { "": "as suits each", ms: "milliseconds",
 
 export function Numbers() {
   const choose = (flag: UnitFlag) => (e: { currentTarget: HTMLSelectElement }) => setUnit(flag, e.currentTarget.value);
-  return <details class="chooser numbers"><summary>Units</summary><div>
+  return <details class="numbers"><summary>Units</summary><div>
     <label>Bytes <select id="bytes" value={param("bytes")} onChange={choose("bytes")}><option value="">readable, 1.18 MiB</option><option value="exact">exact, 1,237,320 B</option></select></label>
     <label>Times <select id="unit" value={timeUnit()} onChange={choose("unit")}>
       {["", ...Object.keys(timeUnits)].filter((u) => u !== "ticks" || ticksPerSecond.value).map((u) => <option key={u} value={u}>{named[u]}</option>)}</select></label>

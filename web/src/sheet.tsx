@@ -31,7 +31,7 @@ export function SheetView({ view }: { view: View }) {
   return <section class="view">
     <header class="title"><h1>{titleOf(view.name)}</h1><p>{view.short}</p></header>
     <Tools view={view} sheet={value} query={q} stale={loading} />
-    {needs ? <p class="hint">{view.argument === "FUNCTION" ? "Name a function above, or click one in any other view." : "Name two collections above, such as 3 7."}</p> : null}
+    {needs ? view.argument === "FUNCTION" ? <SomeFunctions of={view.name} /> : <SomeCollections of={view.name} /> : null}
     {error ? <Failed error={error} /> : null}
     {loaded && value && !error ? <>
       <Sentences list={value.notes} kind="notes" />
@@ -42,6 +42,23 @@ export function SheetView({ view }: { view: View }) {
     </> : null}
     {!value && !error && loading ? <Waiting /> : null}
   </section>;
+}
+
+/** Those to begin with, where a view needs the name of a function. */
+function SomeFunctions({ of }: { of: string }) {
+  const { value } = useLoad("some functions", (more) => get<Sheet>("view", { view: "functions", limit: 15 }, more));
+  const at = value?.columns.findIndex((c) => c.key === "name") ?? -1;
+  return <><p class="hint">Name a function above, click one in any other view, or begin with one of the greatest:</p>
+    <ul class="begin">{value?.rows.filter((r) => r.link).map((r, i) => <li key={i}><a href={viewAddress(of, { argument: r.link!.argument })}>{r.texts[at]}</a></li>)}</ul></>;
+}
+
+/** Collections to compare, where a view needs two. */
+function SomeCollections({ of }: { of: string }) {
+  const { value } = useLoad("some collections", (more) => get<Sheet>("view", { view: "gcs", limit: all }, more));
+  const at = value?.columns.findIndex((c) => c.key === "number") ?? -1, numbers = value?.rows.map((r) => Number(r.values[at])) ?? [];
+  const pairs = [[0, -1, "from the first to the last"], [-2, -1, "the last two"]] as const;
+  return <><p class="hint">Name two collections above, such as 3 7{numbers.length > 1 ? ", or begin with these:" : "."}</p>
+    {numbers.length > 1 ? <ul class="begin">{pairs.map(([a, b, said]) => <li key={said}><a href={viewAddress(of, { argument: numbers.at(a) + " " + numbers.at(b) })}>{said}</a></li>)}</ul> : null}</>;
 }
 
 /** What rules found: each rule once, where it was broken, and what to do instead. */
@@ -143,7 +160,7 @@ function Grid({ sheet, query, selection, optional, stale }: { sheet: Sheet; quer
 /** What a view without rows says. */
 function nothing(view: string, find?: string): string {
   if (find) return `No row has “${find}”.`;
-  return view === "losses" ? "Nothing is missing." : view === "marks" ? "Nobody marked a moment." : "Nothing to show: the filters above let nothing through, or nothing of this kind was recorded.";
+  return view === "losses" ? "Nothing is missing." : view === "marks" ? "Nobody marked a moment." : view === "interactions" ? "No calls to databases or over HTTP: the filters above let none through, or they were not recorded (run --interactions)." : "Nothing to show: the filters above let nothing through, or nothing of this kind was recorded.";
 }
 
 /** The rows that no closed row hides. */
