@@ -107,6 +107,7 @@ cli: mcp report/encode report/text report/words shell
 // thirdParty lists the modules that the shipped binary may use, each with why.
 var thirdParty = map[string]string{
 	"charm.land/bubbletea/v2":      "keys and screens of terminals",
+	"github.com/chromedp/cdproto":  "what chromedp speaks, for tests alone: web/webtest",
 	"github.com/chromedp/chromedp": "drives a browser, for tests alone: web/webtest",
 	"github.com/BurntSushi/toml": "the format of budgets, with comments and errors that name " +
 		"the line",

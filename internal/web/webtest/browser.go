@@ -9,6 +9,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/chromedp/cdproto/cdp"
+	"github.com/chromedp/cdproto/performance"
 	"github.com/chromedp/chromedp"
 )
 
@@ -78,6 +80,33 @@ func Eval[T any](b *Browser, script string) T {
 		b.T.Fatalf("%s: %v", script, err)
 	}
 	return out
+}
+
+// Worked is how long the page's own thread has had a processor: for its scripts, for laying it out and for drawing it.
+func (b *Browser) Worked() time.Duration {
+	b.T.Helper()
+	ctx, cancel := context.WithTimeout(b.Ctx, Patience)
+	defer cancel()
+	seconds, err := chromedp.Run(ctx, func(ctx context.Context, t *chromedp.Target) (float64, error) {
+		if _, err := cdp.Call(ctx, t, performance.Enable,
+			performance.EnableParams{TimeDomain: performance.EnableTimeDomainThreadTicks}); err != nil {
+			return 0, err
+		}
+		got, err := cdp.Call(ctx, t, performance.GetMetrics, cdp.Empty{})
+		if err != nil {
+			return 0, err
+		}
+		for _, m := range got.Metrics {
+			if m.Name == "TaskDuration" {
+				return m.Value, nil
+			}
+		}
+		return 0, fmt.Errorf("the browser does not tell what its tasks took")
+	})
+	if err != nil {
+		b.T.Fatal(err)
+	}
+	return time.Duration(seconds * float64(time.Second))
 }
 
 // Until waits until a condition in the page holds.
