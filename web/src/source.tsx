@@ -13,7 +13,10 @@ export function SourceView() {
   const { value, error, loading } = useLoad("source " + path, (more) => get<Source>("source", { path }, more));
   const target = useRef<HTMLTableRowElement>(null);
   const wanted = value?.path === path ? line : undefined; // of the file before no line is
-  useEffect(() => target.current?.scrollIntoView({ block: "center" }), [value, wanted]);
+  useEffect(() => { // within its box: the page itself stays where it is
+    const line = target.current, box = line?.closest(".result");
+    if (line && box) box.scrollTop = line.offsetTop - box.clientHeight / 2;
+  }, [value, wanted]);
   if (error) return <Failed error={error} />;
   if (!value) return <Waiting />;
   const columns = chosen(value.sheet, []).filter(({ column }) => !["place", "function", "module", "name"].includes(column.key)).slice(0, 4);
