@@ -1,6 +1,7 @@
 package e2e
 
 import (
+	"flag"
 	"fmt"
 	"io"
 	"net/http"
@@ -16,13 +17,10 @@ import (
 	"github.com/clrprof/clrprof/internal/web/webtest"
 )
 
-// What watching may cost: the page for a message, which must leave room for a frame of the screen, and the collector of a
-// core.
-const (
-	mostForMessage = 16 * time.Millisecond
-	mostOfCore     = 0.01
-	watchedFor     = 40 // messages
-)
+var liveCost = flag.Bool("live-cost", false, "measure what watching a recording costs")
+
+// watchedFor is how many messages are measured.
+const watchedFor = 40
 
 // asking asks a web server for orders until it is told to stop, and tells of every hundredth.
 func asking(address string, hundred chan<- bool, stop <-chan bool) error {
@@ -64,11 +62,12 @@ func used(t *testing.T, pid int) time.Duration {
 	return time.Duration(ticks) * time.Second / 100
 }
 
-// TestLiveCost: who watches a web server under load in a browser costs the collector less than a hundredth of a core, and
-// the page has time left between two messages: both by processor time, so that other programs do not count.
+// TestLiveCost measures, when it is asked to, what it costs to watch a web server under load in a browser: the page for a
+// message, and the collector of a core; both by processor time. docs/live.md has the figures. How long something takes
+// is no test.
 func TestLiveCost(t *testing.T) {
-	if testing.Short() {
-		t.Skip("measuring takes a while")
+	if !*liveCost {
+		t.Skip("a measurement: go test ./e2e -run TestLiveCost -v -args -live-cost")
 	}
 	webtest.Chromium(t)
 	runtimes := dotnettest.NeedRuntimes(t, 8)
@@ -104,9 +103,6 @@ func TestLiveCost(t *testing.T) {
 			told := webtest.Eval[int](b, number) - first
 			each := (b.Worked() - worked) / time.Duration(told)
 			t.Logf("the page works for %v for each of %d messages", each.Round(10*time.Microsecond), told)
-			if each > mostForMessage {
-				t.Errorf("a message takes %v in the page, more than %v", each, mostForMessage)
-			}
 			shares[i] = (used(t, p.cmd.Process.Pid) - collector).Seconds() / time.Since(from).Seconds()
 			b.Do(chromedp.Navigate("about:blank"))
 			continue
@@ -117,9 +113,6 @@ func TestLiveCost(t *testing.T) {
 		shares[i] = (used(t, p.cmd.Process.Pid) - collector).Seconds() / time.Since(from).Seconds()
 	}
 	t.Logf("the collector takes %.2f %% of a core while somebody watches, and %.2f %% else", 100*shares[0], 100*shares[1])
-	if by := shares[0] - shares[1]; by > mostOfCore {
-		t.Errorf("watching costs %.2f %% of a core, more than %.0f %%", 100*by, 100*mostOfCore)
-	}
 	s.endsWatched(b, found[1]+"/", func() { endServer(t, address, stop, asked) })
 	p.signal(os.Interrupt) // the page stays until then
 	if ended := p.wait(); ended.exit != 0 {
