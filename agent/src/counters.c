@@ -199,8 +199,10 @@ static uint64_t of_usage(const struct rusage *r, uint32_t kind)
         return (uint64_t)r->ru_nvcsw;
     case WIRE_COUNTER_PREEMPTED:
         return (uint64_t)r->ru_nivcsw;
-    default:
+    case WIRE_COUNTER_READS:
         return (uint64_t)r->ru_inblock;
+    default:
+        return (uint64_t)r->ru_oublock;
     }
 }
 

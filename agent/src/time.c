@@ -28,6 +28,7 @@
 #include "pins.h"
 #include "probes.h"
 #include "scopes.h"
+#include "system_events.h"
 #include "timer.h"
 #include "timings.h"
 #include "trace.h"
@@ -201,14 +202,6 @@ void time_site_jump(const struct method *m, uintptr_t sp)
 
 /* ── the slow way ───────────────────────────────────────────────────────────────────────────────────────────── */
 
-struct interval {
-    uint64_t ticks, waited; /* waited: all of it or nothing */
-    uint64_t end;           /* what the clock showed */
-    bool acted, paused;     /* paused: a part of it was taken out */
-    struct wire_waits waits;
-    uint64_t counted[WIRE_MAX_COUNTERS];
-};
-
 /* The system acted in an interval, which cannot have been without a processor for longer than it was. */
 static void set_acted(struct interval *i)
 {
@@ -318,6 +311,8 @@ static void add_lead(struct timer *t, struct wire_timing *x, const struct interv
     if (counters_used != 0)
         add_counted(t, counts_of(x)->lead, i);
     add(t, &x->lead_elapsed, &x->lead_waited, &x->lead_waits, i);
+    if (system_events != 0)
+        system_events_add(x, true, i);
 }
 
 static void add_tail(struct timer *t, struct wire_timing *x, const struct interval *i)
@@ -325,6 +320,8 @@ static void add_tail(struct timer *t, struct wire_timing *x, const struct interv
     if (counters_used != 0)
         add_counted(t, counts_of(x)->tail, i);
     add(t, &x->tail_elapsed, &x->tail_waited, &x->tail_waits, i);
+    if (system_events != 0)
+        system_events_add(x, false, i);
 }
 
 static void resume(struct timer *t)
@@ -340,6 +337,7 @@ static void resume(struct timer *t)
         take_out_pauses(t, &i, now);
     if (i.waits.intervals != 0 && t->top->timing != 0) {
         i.waits.intervals = 0; /* it is a part of the one that follows */
+        i.end = now;
         set_acted(&i);
         add_tail(t, timing_at(t->top->timing), &i);
     } else {
@@ -971,6 +969,7 @@ void time_init(uint64_t most_timings)
     os_pair(&h->begin_ticks, &h->begin_ns);
     control_begin(h->begin_ticks);
     measure_overhead();
+    system_events_init(); /* what was measured is none */
     do
         os_pair(&ticks, &ns);
     while (ns - h->begin_ns < RATE_NS);

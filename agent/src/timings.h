@@ -6,6 +6,14 @@
 #include "arena.h"
 #include "timer.h"
 
+struct interval { /* between two events of a thread */
+    uint64_t ticks, waited; /* waited: all of it or nothing */
+    uint64_t end;           /* what the clock showed */
+    bool acted, paused;     /* paused: a part of it was taken out */
+    struct wire_waits waits;
+    uint64_t counted[WIRE_MAX_COUNTERS];
+};
+
 HOT static inline struct wire_timing *timing_at(uint32_t number)
 {
     return &arena.timings[number - 1];

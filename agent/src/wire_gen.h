@@ -37,8 +37,9 @@
 #define WIRE_REGION_INCLUSIVES 0xeu /* struct wire_inclusive */
 #define WIRE_REGION_SITE_TIMINGS 0xfu /* struct wire_site_timing, by site */
 #define WIRE_REGION_COUNTS 0x10u /* struct wire_counts, by timing */
-#define WIRE_REGION_TRACE 0x11u /* struct wire_trace_chunk */
-#define WIRE_REGION_COUNT 0x12u
+#define WIRE_REGION_SYSTEM_EVENTS 0x11u /* struct wire_system_event */
+#define WIRE_REGION_TRACE 0x12u /* struct wire_trace_chunk */
+#define WIRE_REGION_COUNT 0x13u
 #define WIRE_LOSS_ARENA_FULL 0x0u /* memory limit or file system full */
 #define WIRE_LOSS_NO_THREAD_STATE 0x1u /* no memory for a thread's tables */
 #define WIRE_LOSS_REENTERED 0x2u /* allocation inside the agent's own call into the runtime */
@@ -68,7 +69,8 @@
 #define WIRE_LOSS_INTERACTIONS 0x1au /* interactions that have no row */
 #define WIRE_LOSS_INTERACTION_TEXTS 0x1bu /* texts of interactions that were cut or left out */
 #define WIRE_LOSS_COUNTS 0x1cu /* intervals of which the CPU counters are not known */
-#define WIRE_LOSS_COUNT 0x1du
+#define WIRE_LOSS_SYSTEM_EVENTS 0x1du /* system events that are not in the list */
+#define WIRE_LOSS_COUNT 0x1eu
 #define WIRE_MAX_IL_MAP 0x2000u /* points of one body */
 #define WIRE_MAX_NAME 0x400u /* UTF-16 units of one name */
 #define WIRE_MAX_TYPE_ARGUMENTS 0x40u /* of one type or function */
@@ -205,8 +207,12 @@
 #define WIRE_COUNTER_VOLUNTARY 0x4u /* the thread waited */
 #define WIRE_COUNTER_PREEMPTED 0x5u /* another thread was given the processor */
 #define WIRE_COUNTER_READS 0x6u /* of blocks */
-#define WIRE_COUNTER_TASK_CLOCK 0x7u /* ns of processor time */
-#define WIRE_COUNTER_PERF 0x8u /* a perf event */
+#define WIRE_COUNTER_WRITES 0x7u /* of blocks */
+#define WIRE_COUNTER_TASK_CLOCK 0x8u /* ns of processor time */
+#define WIRE_COUNTER_PERF 0x9u /* a perf event */
+#define WIRE_EVENT_SCHED 0x1u /* context switches */
+#define WIRE_EVENT_FAULTS 0x2u /* page faults */
+#define WIRE_EVENT_IO 0x4u /* blocks of disks */
 
 #define WIRE_CORE_LIBRARY "System.Private.CoreLib.dll"
 #define WIRE_HELPERS \
@@ -306,8 +312,8 @@ struct wire_header {
     uint64_t gap_ticks; /* an interval without a context switch is shorter, MechanismGap */
     uint64_t ready_measured; /* 1: ready is what the kernel says of each thread, 0: an estimate by the numbers of switches */
     struct wire_overhead overhead; /* what the probes themselves take */
-    struct wire_region_entry regions[18]; /* by Region */
-    struct wire_loss_entry losses[29]; /* by Loss */
+    struct wire_region_entry regions[19]; /* by Region */
+    struct wire_loss_entry losses[30]; /* by Loss */
     uint64_t walks; /* GCs at whose start the runtime walked generation 0, lifetime */
     uint64_t left_out; /* objects that the runtime allocated for events that the agent asked for: not the program's */
     uint64_t left_out_bytes; /* their heap bytes */
@@ -319,8 +325,10 @@ struct wire_header {
     struct wire_cpu_counter cpu_counters[4]; /* which they are */
     uint32_t ready; /* the last of ControlHeader.Ready for which all probes were in */
     uint32_t probes_out; /* functions whose probes are taken out while nothing is recorded, or are about to be */
+    uint32_t system_events; /* EventSched and so on: what is listed, time */
+    uint32_t reserved;
 };
-_Static_assert(sizeof(struct wire_header) == 1648, "layout");
+_Static_assert(sizeof(struct wire_header) == 1712, "layout");
 _Static_assert(offsetof(struct wire_header, magic) == 0, "layout");
 _Static_assert(offsetof(struct wire_header, version) == 8, "layout");
 _Static_assert(offsetof(struct wire_header, state) == 12, "layout");
@@ -351,18 +359,20 @@ _Static_assert(offsetof(struct wire_header, gap_ticks) == 144, "layout");
 _Static_assert(offsetof(struct wire_header, ready_measured) == 152, "layout");
 _Static_assert(offsetof(struct wire_header, overhead) == 160, "layout");
 _Static_assert(offsetof(struct wire_header, regions) == 192, "layout");
-_Static_assert(offsetof(struct wire_header, losses) == 768, "layout");
-_Static_assert(offsetof(struct wire_header, walks) == 1464, "layout");
-_Static_assert(offsetof(struct wire_header, left_out) == 1472, "layout");
-_Static_assert(offsetof(struct wire_header, left_out_bytes) == 1480, "layout");
-_Static_assert(offsetof(struct wire_header, answered) == 1488, "layout");
-_Static_assert(offsetof(struct wire_header, forced) == 1492, "layout");
-_Static_assert(offsetof(struct wire_header, snapshots) == 1496, "layout");
-_Static_assert(offsetof(struct wire_header, counters) == 1500, "layout");
-_Static_assert(offsetof(struct wire_header, trace_freed) == 1504, "layout");
-_Static_assert(offsetof(struct wire_header, cpu_counters) == 1512, "layout");
-_Static_assert(offsetof(struct wire_header, ready) == 1640, "layout");
-_Static_assert(offsetof(struct wire_header, probes_out) == 1644, "layout");
+_Static_assert(offsetof(struct wire_header, losses) == 800, "layout");
+_Static_assert(offsetof(struct wire_header, walks) == 1520, "layout");
+_Static_assert(offsetof(struct wire_header, left_out) == 1528, "layout");
+_Static_assert(offsetof(struct wire_header, left_out_bytes) == 1536, "layout");
+_Static_assert(offsetof(struct wire_header, answered) == 1544, "layout");
+_Static_assert(offsetof(struct wire_header, forced) == 1548, "layout");
+_Static_assert(offsetof(struct wire_header, snapshots) == 1552, "layout");
+_Static_assert(offsetof(struct wire_header, counters) == 1556, "layout");
+_Static_assert(offsetof(struct wire_header, trace_freed) == 1560, "layout");
+_Static_assert(offsetof(struct wire_header, cpu_counters) == 1568, "layout");
+_Static_assert(offsetof(struct wire_header, ready) == 1696, "layout");
+_Static_assert(offsetof(struct wire_header, probes_out) == 1700, "layout");
+_Static_assert(offsetof(struct wire_header, system_events) == 1704, "layout");
+_Static_assert(offsetof(struct wire_header, reserved) == 1708, "layout");
 
 struct wire_ip {
     uint64_t address; /* the return address */
@@ -629,6 +639,34 @@ _Static_assert(offsetof(struct wire_counts, lead) == 0, "layout");
 _Static_assert(offsetof(struct wire_counts, tail) == 32, "layout");
 _Static_assert(offsetof(struct wire_counts, inclusive) == 64, "layout");
 _Static_assert(offsetof(struct wire_counts, each) == 96, "layout");
+
+struct wire_system_event {
+    uint64_t end; /* Header.Clock when the interval ended */
+    uint64_t length; /* ticks that the interval took, without pauses */
+    uint32_t timing; /* number of the timing that has the interval */
+    uint32_t lead; /* 1: in Lead, which is the caller's, 0: in Tail */
+    uint32_t voluntary; /* context switches: the thread waited */
+    uint32_t preempted; /* another thread was given the processor */
+    uint32_t minor_faults; /* page faults without the disk */
+    uint32_t major_faults; /* with it */
+    uint32_t reads; /* blocks of 512 bytes that were read from a disk */
+    uint32_t writes; /* blocks that are to be written to one */
+    uint64_t blocked; /* ticks without a processor: the thread waited */
+    uint64_t ready; /* it could have run */
+};
+_Static_assert(sizeof(struct wire_system_event) == 64, "layout");
+_Static_assert(offsetof(struct wire_system_event, end) == 0, "layout");
+_Static_assert(offsetof(struct wire_system_event, length) == 8, "layout");
+_Static_assert(offsetof(struct wire_system_event, timing) == 16, "layout");
+_Static_assert(offsetof(struct wire_system_event, lead) == 20, "layout");
+_Static_assert(offsetof(struct wire_system_event, voluntary) == 24, "layout");
+_Static_assert(offsetof(struct wire_system_event, preempted) == 28, "layout");
+_Static_assert(offsetof(struct wire_system_event, minor_faults) == 32, "layout");
+_Static_assert(offsetof(struct wire_system_event, major_faults) == 36, "layout");
+_Static_assert(offsetof(struct wire_system_event, reads) == 40, "layout");
+_Static_assert(offsetof(struct wire_system_event, writes) == 44, "layout");
+_Static_assert(offsetof(struct wire_system_event, blocked) == 48, "layout");
+_Static_assert(offsetof(struct wire_system_event, ready) == 56, "layout");
 
 struct wire_clock {
     uint32_t depth; /* activations: calls that have not ended */

@@ -179,7 +179,7 @@ struct fake_clock fake_clock;
 static __thread uint64_t passed; /* since fake_clock.base, in this thread */
 static __thread uint64_t off;    /* of this, without a processor */
 static __thread struct {
-    uint32_t voluntary, preempted, faults, reads;
+    uint32_t voluntary, preempted, faults, reads, minor_faults, writes;
 } usage;
 static __thread struct {
     uint32_t reading;
@@ -221,6 +221,8 @@ int fake_getrusage(int who, struct rusage *out)
     out->ru_nivcsw = usage.preempted;
     out->ru_majflt = usage.faults;
     out->ru_inblock = usage.reads;
+    out->ru_minflt = usage.minor_faults;
+    out->ru_oublock = usage.writes;
     return 0;
 }
 
@@ -244,6 +246,12 @@ void fake_wait(int64_t ns, uint32_t voluntary, uint32_t preempted, uint32_t faul
     usage.preempted += preempted;
     usage.faults += faults;
     usage.reads += reads;
+}
+
+void fake_count(uint32_t minor_faults, uint32_t writes)
+{
+    usage.minor_faults += minor_faults;
+    usage.writes += writes;
 }
 
 void fake_preempt(uint32_t reading, int64_t ns)

@@ -56,6 +56,7 @@ extern struct fake_clock {
 void fake_clock_start(uint64_t step);
 void fake_pass(int64_t ns);
 void fake_wait(int64_t ns, uint32_t voluntary, uint32_t preempted, uint32_t faults, uint32_t reads);
+void fake_count(uint32_t minor_faults, uint32_t writes);
 void fake_preempt(uint32_t reading, int64_t ns); /* just before this thread reads for so many times what the system did */
 uint64_t fake_now(void);
 

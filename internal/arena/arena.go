@@ -218,6 +218,12 @@ func (a *Arena) Inclusives() []wire.Inclusive {
 // still grow: see Counts.
 func (a *Arena) Counts() []wire.Counts { return rows[wire.Counts](a.region(wire.RegionCounts)) }
 
+// SystemEvents returns the intervals in which the operating system acted, as far as they are listed. They do not
+// change.
+func (a *Arena) SystemEvents() []wire.SystemEvent {
+	return rows[wire.SystemEvent](a.region(wire.RegionSystemEvents))
+}
+
 // TraceChunks returns the chunks of the call trace so far. The agent writes into them, and reads only whether they are
 // free: see TraceChunk, FreeTraceChunk.
 func (a *Arena) TraceChunks() []wire.TraceChunk {

@@ -17,7 +17,7 @@ import (
 
 func newCountersCommand(e *environment) *cobra.Command {
 	var output outputFlags
-	var missing, marks, cpu bool
+	var missing, marks, cpu, events bool
 	var names []string
 	cmd := &cobra.Command{
 		Use:   "counters [SESSION]",
@@ -28,9 +28,11 @@ func newCountersCommand(e *environment) *cobra.Command {
 			"machine began, or since it was first sampled; a level is what it was at that moment. Collections, the\n" +
 			"heap and allocations over time are exact and elsewhere: report SESSION gcs, and the tables of slices.\n" +
 			"With --cpu: the counters of the processor and the kernel that run --time --cpu-counters reads where\n" +
-			"calls begin and end, and why this machine does not have some.",
+			"calls begin and end, and why this machine does not have some. With --events: the same of what\n" +
+			"run --time --events lists.",
 		Example: "  clrprof counters\n" +
 			"  clrprof counters --cpu\n" +
+			"  clrprof counters --events\n" +
 			"  clrprof counters app.clrprof\n" +
 			"  clrprof counters app.clrprof --csv > counters.csv\n" +
 			"  clrprof counters app.clrprof --name 'Shop.*'\n" +
@@ -42,11 +44,11 @@ func newCountersCommand(e *environment) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			if cpu {
-				if missing || marks || len(names) > 0 || len(args) > 0 {
-					return usage("--cpu is about this machine: give neither a SESSION nor its flags")
+			if cpu || events {
+				if missing || marks || len(names) > 0 || len(args) > 0 || cpu && events {
+					return usage("--cpu and --events are about this machine: give one of them, and neither a SESSION nor its flags")
 				}
-				return listCPUCounters(e, format, layout)
+				return listHere(e, events, format, layout)
 			}
 			if len(args) == 0 {
 				if missing || marks || len(names) > 0 {
@@ -75,6 +77,7 @@ func newCountersCommand(e *environment) *cobra.Command {
 	cmd.Flags().BoolVar(&marks, "marks", false,
 		"of a session: a row for each mark, with what each counter said last before it")
 	cmd.Flags().BoolVar(&cpu, "cpu", false, "list the counters of the processor that calls can be measured with")
+	cmd.Flags().BoolVar(&events, "events", false, "list what run --events can list, and what is missing for the rest")
 	cmd.Flags().StringArrayVar(&names, "name", nil,
 		"of a session: only counters whose names match a pattern, such as 'process.*'")
 	output.add(cmd)

@@ -31,6 +31,7 @@ import (
 	"github.com/clrprof/clrprof/internal/report"
 	"github.com/clrprof/clrprof/internal/session"
 	"github.com/clrprof/clrprof/internal/steer"
+	"github.com/clrprof/clrprof/internal/systemevent"
 )
 
 // defaultOutput is the pattern of a session's path.
@@ -80,7 +81,10 @@ type runFlags struct {
 	functions              functionFlags
 	interactions           bool
 	cpuCounters            []string
-	counters               []cpucounter.Counter // of these
+	counters               []cpucounter.Counter // of these, and those of events
+	events                 []string
+	eventLimit             int
+	eventKinds             []systemevent.Kind // of events
 	steer                  steerFlags
 	trace                  traceFlags
 	live                   string // address of the page, "" for none
@@ -108,6 +112,7 @@ func newRunCommand(e *environment) *cobra.Command {
 			"  clrprof run --time --record-inside Shop.Orders.Load -- ./server\n" +
 			"  clrprof run --time --interactions -- ./server\n" +
 			"  clrprof run --time --cpu-counters page-faults,context-switches -- dotnet app.dll\n" +
+			"  clrprof run --time --events sched,page-faults -- dotnet app.dll\n" +
 			"  clrprof run --trace orders.json.gz --include 'Shop.Orders.*' -- dotnet app.dll\n" +
 			"  clrprof run --meter Shop.Events --meter System.Runtime -- ./server\n" +
 			"  clrprof run --no-report -- ./build.sh",
@@ -139,6 +144,7 @@ func (r *runFlags) add(cmd *cobra.Command) {
 		"record calls to databases (ADO.NET) and over HTTP as well: clrprof report interactions")
 	f.StringSliceVar(&r.cpuCounters, "cpu-counters", nil, "with --time: also read these counters of the processor and "+
 		"the kernel where calls begin and end, four at most (clrprof counters --cpu lists them)")
+	r.addEvents(f)
 	r.trace.add(f)
 }
 
@@ -392,8 +398,10 @@ func (r *runFlags) choose(changed func(string) bool) error {
 		return err
 	}
 	var err error
-	r.counters, err = chosenCounters(r.cpuCounters, r.time)
-	return err
+	if r.counters, err = chosenCounters(r.cpuCounters, r.time); err != nil {
+		return err
+	}
+	return r.chooseEvents(changed)
 }
 
 // chooseLifetime settles whether objects are followed, and with that whether allocations are recorded.
@@ -458,6 +466,7 @@ func (r *runFlags) options(e *environment, command []string) (collect.Options, e
 			Mine: r.plan.mineRules().Lines(), MineFolder: instrument.UserFolder(targetAssembly(command)),
 			Actions: r.functions.lines, Interactions: r.interactions,
 			CPUCounters:  cpucounter.Variable(r.counters),
+			SystemEvents: systemevent.Variable(r.eventKinds, r.eventLimit),
 			MarkRequests: r.functions.markRequests,
 			Agent:        e.getenv("CLRPROF_AGENT"), Kept: r.steer.keptSignals()},
 		Output: r.output, Name: targetName(command), Force: r.force, Filter: rules,
@@ -583,6 +592,12 @@ func (r *runFlags) set() map[string]any {
 	}
 	if len(r.cpuCounters) > 0 {
 		set["cpu_counters"] = r.cpuCounters
+	}
+	if len(r.events) > 0 {
+		set["events"] = r.events
+	}
+	if r.eventLimit != defaultEventLimit {
+		set["event_limit"] = r.eventLimit
 	}
 	if r.trace.path != "" {
 		set["trace"] = r.trace.path

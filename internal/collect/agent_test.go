@@ -6,9 +6,11 @@ import (
 	"flag"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -125,9 +127,34 @@ func recordScenario(t *testing.T, dir string) {
 	for _, l := range get[session.LeftOut](t)(s.LeftOut()) {
 		have = have.Add(l.Amount)
 	}
+	compareListed(t, s)
 	killed := want == quantity.Amount{} && have.Allocations > 0 // that process could not tell
 	if have != want && !killed {
 		t.Errorf("%s: have %+v, want %+v", dir, have, want)
+	}
+}
+
+// compareListed: if anything is listed, and nothing is lost, the list has all context switches that the sums have.
+func compareListed(t *testing.T, s *session.Session) {
+	t.Helper()
+	listed, all := map[session.TimingID]quantity.Count{}, map[session.TimingID]quantity.Count{}
+	for _, e := range get[session.SystemEvent](t)(s.SystemEvents()) {
+		if n := e.Voluntary + e.Preempted; n > 0 {
+			listed[e.Timing] += n
+		}
+	}
+	if len(listed) == 0 || slices.ContainsFunc(get[session.Loss](t)(s.Losses()), func(l session.Loss) bool {
+		return l.Reason == session.LossSystemEvents
+	}) {
+		return
+	}
+	for _, v := range get[session.TimingValue](t)(s.TimingValues()) {
+		if n := v.Voluntary + v.Preempted; n > 0 {
+			all[v.Timing] += n
+		}
+	}
+	if !maps.Equal(listed, all) {
+		t.Errorf("%s: %v are listed of %v", s.Path(), listed, all)
 	}
 }
 

@@ -40,7 +40,7 @@ var lossReasons = [wire.LossCount]string{
 	wire.LossCounts: session.LossCPUCounters, wire.LossControl: session.LossControl,
 	wire.LossMarks: session.LossMarks, wire.LossNotLimited: session.LossNotLimited,
 	wire.LossTrace: session.LossTrace, wire.LossInteractions: session.LossInteractions,
-	wire.LossInteractionTexts: session.LossInteractionTexts,
+	wire.LossInteractionTexts: session.LossInteractionTexts, wire.LossSystemEvents: session.LossSystemEvents,
 }
 
 // lossEvents returns how often a loss happened. Losses of calls count these as objects.
@@ -49,7 +49,7 @@ func lossEvents(loss wire.Loss, l *wire.LossEntry) (events uint64, amount quanti
 	case wire.LossCallsFolded, wire.LossCallsUnmatched, wire.LossCallsCut:
 		return max(l.Events, l.Objects), quantity.Amount{}
 	case wire.LossClockBackwards, wire.LossNotHooked, wire.LossAsyncNotHooked, wire.LossNotProbed, wire.LossWaits,
-		wire.LossCounts,
+		wire.LossCounts, wire.LossSystemEvents,
 		wire.LossNotLimited, wire.LossInteractions, wire.LossInteractionTexts:
 		return l.Events, quantity.Amount{}
 	}
@@ -176,6 +176,9 @@ func (p *process) sync(r *Recorder, now quantity.Nanoseconds, last bool) error {
 	if err := p.times.sync(r, p, header, found.timings, last || p.over); err != nil {
 		return err
 	}
+	if err := p.times.writeSystemEvents(r, p, header, found.acted); err != nil {
+		return err
+	}
 	if err := p.lifetime.write(p, header); err != nil {
 		return err
 	}
@@ -187,6 +190,7 @@ type found struct {
 	sites   []wire.Site
 	called  []wire.SiteTiming // by site, or none
 	timings []wire.Timing
+	acted   []wire.SystemEvent
 	sets    []wire.ThreadSet
 	nodes   []wire.Node
 	ips     []wire.IP
@@ -198,6 +202,7 @@ func (p *process) read(r *Recorder) (found, error) {
 		p.tree.join(p.rec)
 	}
 	var f found
+	f.acted = p.arena.SystemEvents()
 	f.sites, f.called = p.arena.Sites(), p.arena.SiteTimings()
 	f.timings, f.sets = p.arena.Timings(), p.arena.ThreadSets()
 	f.nodes, f.ips = p.arena.Nodes(), p.arena.IPs()

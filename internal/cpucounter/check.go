@@ -67,7 +67,7 @@ func explain(root fs.FS, c Counter, err error, grouped bool) error {
 		if level := paranoid(root); level > mostParanoid {
 			return fmt.Errorf("perf_event_paranoid is %d: only root may, until it is %d or less", level, mostParanoid)
 		}
-		if isFiltered(root) {
+		if IsFiltered(root) {
 			return errFiltered
 		}
 	case c.Hardware && !HasHardware(root):
@@ -96,8 +96,8 @@ func paranoid(root fs.FS) int {
 	return level
 }
 
-// isFiltered reports whether system calls of this process are filtered: "Seccomp:" is 2 then (proc_pid_status(5)).
-func isFiltered(root fs.FS) bool {
+// IsFiltered reports whether system calls of this process are filtered: "Seccomp:" is 2 then (proc_pid_status(5)).
+func IsFiltered(root fs.FS) bool {
 	text, err := fs.ReadFile(root, "proc/self/status")
 	if err != nil {
 		return false

@@ -67,6 +67,8 @@ func All() []Counter {
 		kernel("preemptions", unitCount, "of these: because another thread was given the processor",
 			wire.CounterPreempted),
 		kernel("block-reads", unitCount, "blocks of 512 bytes that were read from a disk", wire.CounterReads),
+		kernel("block-writes", unitCount, "blocks that are to be written to a disk: when memory is changed that is a file's",
+			wire.CounterWrites),
 		kernel("task-clock", unitNS, "processor time, as the kernel has it", wire.CounterTaskClock),
 		event("user-page-faults", "page faults of the program's own instructions (a perf event)", typeSoftware,
 			perfUserFaults),

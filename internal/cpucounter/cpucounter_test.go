@@ -38,7 +38,7 @@ func TestAll(t *testing.T) {
 func TestVariable(t *testing.T) {
 	switches, _ := Find("context-switches")
 	misses, _ := Find("l1-data-misses")
-	if got, want := Variable([]Counter{switches, misses}), "3:0:0,8:3:65536"; got != want {
+	if got, want := Variable([]Counter{switches, misses}), "3:0:0,9:3:65536"; got != want {
 		t.Errorf("%s, want %s", got, want)
 	}
 }

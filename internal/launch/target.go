@@ -59,13 +59,14 @@ const (
 	envRequests     = "CLRPROF_REQUESTS"     // 1: requests are marked
 	// counters of the processor and the kernel that are read where calls begin and end (cpucounter.Variable)
 	envCounters = "CLRPROF_COUNTERS"
+	envEvents   = "CLRPROF_EVENTS" // what of the operating system is listed (systemevent.Variable)
 )
 
 // agentVariables are all that are meant for the agent.
 var agentVariables = []string{envArenas, envMemory, envNodes, envDepth, envLifetime, envFinalGC, envRoots, envSnapshot,
 	envTime, envTrace, envNoMemory,
 	envCollector, EnvDormant, envInstrument, envProbes, envSmall, envMine, envFolder, envRules, envActions,
-	envInteractions, envRequests, envCounters}
+	envInteractions, envRequests, envCounters, envEvents}
 
 // Options tell how to start a target.
 type Options struct {
@@ -83,14 +84,16 @@ type Options struct {
 	Trace    bool // with Time: and tell of each event of them
 	// with Time: counters that are read there, as in the agent's variable; "": none
 	CPUCounters string
-	NoMemory    bool     // with Time: no allocations
-	Instrument  string   // with Time: boundary, mine or all, as in the package instrument
-	Probes      string   // with Time: hooks or il; "": hooks
-	Small       int      // with Time: functions with less IL, in bytes, are not instrumented
-	Mine        []string // with Time: patterns of modules that are the user's, as in instrument.Rules.Lines
-	MineFolder  string   // with Time: all modules of this folder are the user's; "": none
-	Rules       []string // with Time: patterns with their signs, as in instrument.Rules.Lines
-	Actions     []string // patterns of functions at which something is done, as in instrument.ActionLines
+	// with Time: what of the operating system is listed, as in the agent's variable; "": nothing
+	SystemEvents string
+	NoMemory     bool     // with Time: no allocations
+	Instrument   string   // with Time: boundary, mine or all, as in the package instrument
+	Probes       string   // with Time: hooks or il; "": hooks
+	Small        int      // with Time: functions with less IL, in bytes, are not instrumented
+	Mine         []string // with Time: patterns of modules that are the user's, as in instrument.Rules.Lines
+	MineFolder   string   // with Time: all modules of this folder are the user's; "": none
+	Rules        []string // with Time: patterns with their signs, as in instrument.Rules.Lines
+	Actions      []string // patterns of functions at which something is done, as in instrument.ActionLines
 	// record calls to databases and over HTTP
 	Interactions bool
 	MarkRequests bool // mark each request of ASP.NET Core with its endpoint
@@ -300,6 +303,9 @@ func timeEnvironment(o Options) []string {
 	}
 	if o.CPUCounters != "" {
 		env = append(env, envCounters+"="+o.CPUCounters)
+	}
+	if o.SystemEvents != "" {
+		env = append(env, envEvents+"="+o.SystemEvents)
 	}
 	if o.NoMemory {
 		env = append(env, envNoMemory+"=1")

@@ -51,10 +51,12 @@ var agentParts = []struct {
 	{"runtime", 300, "helpers.c helpers.h boxes.c boxes.h", "machine memory names"},
 	// Whose code a module is, before it runs.
 	{"origin", 650, "origin.c origin.h modules.c modules.h", "memory"},
-	{"time", 2820, "time.c calls.h timer.h timers.c timings.c timings.h tails.c fold.c hooks.c hooks.h time_hooks.h os.c os.h",
-		"control counters exceptions guest instrument machine memory probes scopes threads trace"},
+	{"time", 2830, "time.c calls.h timer.h timers.c timings.c timings.h tails.c fold.c hooks.c hooks.h time_hooks.h os.c os.h",
+		"control counters events exceptions guest instrument machine memory probes scopes threads trace"},
 	// What the processor and the kernel count, for who wants it.
 	{"counters", 330, "counters.c counters.h", "machine memory time"},
+	// Intervals in which the operating system acted, one by one, for who wants them.
+	{"events", 110, "system_events.c system_events.h", "memory time"},
 	// The events of calls in their order, for who wants them.
 	{"trace", 260, "trace.c trace.h", "control guest machine memory names time"},
 	{"instrument", 610, "instrument.c instrument.h",

@@ -41,6 +41,7 @@ instrument: clrmeta pattern probes usercode wire
 agentbin:
 counter:
 cpucounter: wire
+systemevent: cpucounter wire
 eventpipe: quantity
 control:
 heapgraph:
@@ -98,7 +99,7 @@ export/sarif: analysis rules session
 web: analysis quantity report report/encode report/sheet report/text report/words session shell
 top: live quantity report/text session
 cli: export/sarif rules
-cli: agentbin analysis budget cgroup collect control counter cpucounter eventpipe export/collapsed export/parquet export/pprof export/speedscope instrument launch live pattern quantity report session steer symbols top web
+cli: agentbin analysis budget cgroup collect control counter cpucounter eventpipe export/collapsed export/parquet export/pprof export/speedscope instrument launch live pattern quantity report session steer symbols systemevent top web
 cli: calltrace export/trace
 cli: export/chrome export/document export/firefox export/otlp export/vsperf
 cli: mcp report/encode report/text report/words shell

@@ -61,6 +61,7 @@ type ids struct {
 	site             session.SiteID
 	gc               session.GCID
 	timing           session.TimingID
+	systemEvent      session.SystemEventID
 	pause            session.PauseID
 	mark             session.MarkID
 }

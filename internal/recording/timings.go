@@ -75,6 +75,16 @@ func (p *Process) Timing(thread session.ThreadID, node session.NodeID) (int32, e
 	return i, nil
 }
 
+// AddSystemEvents writes intervals in which the operating system acted. Their ids are given here.
+func (p *Process) AddSystemEvents(rows []session.SystemEvent) error {
+	next := &p.recording.next.systemEvent
+	for i := range rows {
+		*next++
+		rows[i].ID = *next
+	}
+	return p.recording.w.InsertSystemEvents(rows)
+}
+
 // Timings is how many timings there are.
 func (p *Process) Timings() int { return p.timings.rows.Len() }
 

@@ -18,7 +18,7 @@ func rowName(c *context, r *Row) Cell {
 		return textCell(c.threadName(r.thread))
 	case rowModule:
 		return textCell(c.moduleName(r.module))
-	case rowFunction:
+	case rowFunction, rowEvent:
 		return textCell(asyncName(r, c.functionName))
 	case rowType, rowSite:
 		return textCell(c.typeName(r.typ))
@@ -37,7 +37,7 @@ func rowName(c *context, r *Row) Cell {
 // shortRowName is rowName with short names.
 func shortRowName(c *context, r *Row) string {
 	switch r.kind {
-	case rowFunction:
+	case rowFunction, rowEvent:
 		return asyncName(r, c.shortFunctionName)
 	case rowType, rowSite:
 		return c.shortTypeName(r.typ)
@@ -138,7 +138,7 @@ var allColumns = func() map[string]Column {
 	for _, list := range [][]Column{identityColumns, placeColumns, processColumns, valueColumns(), timeColumns(),
 		clockColumns,
 		functionColumns, lifetimeColumns(), whereColumns(), ageColumns(), gcColumns(), whyColumns(), heapColumns(),
-		ruleColumns, markColumns, interactionColumns, lossColumns} {
+		ruleColumns, markColumns, interactionColumns, eventColumns, lossColumns} {
 		for _, c := range list {
 			all[c.Key] = c
 		}

@@ -27,8 +27,9 @@ const (
 	rowGC          rowKind = "collection"
 	rowMark        rowKind = "mark"
 	rowInteraction rowKind = "interaction"
-	rowRoot        rowKind = "root" // references that keep objects alive
-	rowFact        rowKind = "fact" // a key and a value of the header
+	rowEvent       rowKind = "event" // an interval in which the operating system acted
+	rowRoot        rowKind = "root"  // references that keep objects alive
+	rowFact        rowKind = "fact"  // a key and a value of the header
 	rowFinding     rowKind = "finding"
 	rowLoss        rowKind = "loss"
 	rowRest        rowKind = "rest"   // what a limit hides
@@ -63,6 +64,7 @@ type Row struct {
 	where       *whereRow
 	mark        *session.Mark // nil: it is none
 	interaction *analysis.Interaction
+	event       *eventRow
 	gc          *gcRow
 	ages        *ageRow
 	why         *whyRow

@@ -110,7 +110,7 @@ const (
 // views is in the order of the help.
 var views = []View{
 	functionsView, callTreeView, callersView, functionView, modulesView, linesView, ipsView, typesView, lifetimeView,
-	marksView, interactionsView, gcsView,
+	marksView, interactionsView, eventsView, gcsView,
 	agesView, survivorsView, diffGCsView, snapshotView, processesView, threadsView, rulesView, lossesView, headerView,
 }
 

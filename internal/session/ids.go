@@ -26,6 +26,8 @@ type (
 	NodeID uint32
 	// PathID identifies a node of the call tree without call sites.
 	PathID uint32
+	// SystemEventID identifies a row of the table system_event.
+	SystemEventID int64
 	// SiteID identifies a site: thread × node × type.
 	SiteID uint32
 	// FileID identifies a source file.

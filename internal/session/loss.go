@@ -39,6 +39,7 @@ const (
 	LossCallsJumped    = "calls_jumped"
 	LossWaits          = "waits_lost"
 	LossCPUCounters    = "cpu_counters_lost"
+	LossSystemEvents   = "system_events_lost"
 	LossClockBackwards = "clock_backwards"
 	LossNotHooked      = "not_hooked"
 	LossAsyncNotHooked = "async_not_hooked"

@@ -187,6 +187,12 @@ var lossKinds = []lossKind{
 		touches: "CPU counters of the functions that ran in them; times and calls are exact",
 		advice: "Record with fewer --cpu-counters at once: the processor counts only some, and others may use them. " +
 			"After a pause nothing needs to be done."},
+	{reason: LossSystemEvents, unit: "interval",
+		why: "the list of system events (--events) was as long as it may be (--event-limit), or the agent's memory " +
+			"limit (--memory-limit) was half used up: the operating system acted in them, and they are not listed",
+		touches: "events: later ones are missing; the sums of what is listed are exact in all other views",
+		advice: "Raise --event-limit, list fewer kinds (--events), record fewer functions or a part of the run " +
+			"(--after, --for), or give the agent more memory (--memory-limit)."},
 	{reason: LossClockBackwards, unit: "interval", why: "the clock went back in them: their time counts as 0",
 		touches: "times of the functions that ran in them; calls are exact",
 		advice:  "Nothing needs to be done if they are few. If they are many, the machine's clock is at fault."},

@@ -147,6 +147,21 @@ CREATE TABLE timing_inclusive (     -- the time of folded calls within a slice, 
   PRIMARY KEY (slice_id, timing_id)
 ) WITHOUT ROWID;
 
+CREATE TABLE system_event (          -- intervals of threads in which the operating system acted, one by one (--events)
+  id              INTEGER PRIMARY KEY,
+  timing_id       INTEGER NOT NULL,  -- that has the interval
+  end_ns          INTEGER NOT NULL,  -- when it ended
+  length_ns       INTEGER NOT NULL,  -- without pauses
+  voluntary       INTEGER NOT NULL,  -- as in timing_value, if sched is listed
+  preempted       INTEGER NOT NULL,
+  minor_faults    INTEGER NOT NULL,  -- page faults without the disk, if page-faults are listed
+  major_faults    INTEGER NOT NULL,  -- with it; else those of intervals with waits
+  reads           INTEGER NOT NULL,  -- blocks of 512 bytes, if io is listed; else those of intervals with waits
+  writes          INTEGER NOT NULL,  -- likewise, if io is listed
+  blocked_ns      INTEGER NOT NULL,  -- as in timing_value, if sched is listed
+  ready_ns        INTEGER NOT NULL
+);
+
 CREATE TABLE timing_count (          -- what CPU counters counted in the exclusive time of a timing within a slice: with what the probes added
   slice_id      INTEGER NOT NULL,
   timing_id     INTEGER NOT NULL,

@@ -101,6 +101,23 @@ type TimingInclusive struct {
 	EachOffCPU  q.Nanoseconds
 }
 
+// SystemEvent is a row of the table system_event: an interval of a thread in which the operating system acted. It is
+// among those whose sums a TimingValue has.
+type SystemEvent struct {
+	ID          SystemEventID
+	Timing      TimingID
+	End         q.Nanoseconds // when the interval ended
+	Length      q.Nanoseconds // raw, without pauses
+	Voluntary   q.Count
+	Preempted   q.Count
+	MinorFaults q.Count
+	MajorFaults q.Count
+	Reads       q.Count // blocks
+	Writes      q.Count
+	Blocked     q.Nanoseconds
+	Ready       q.Nanoseconds
+}
+
 // CPUCounter is a row of the table cpu_counter: a CPU counter that was read at each event of the threads of a process.
 type CPUCounter struct {
 	Process  ProcessID

@@ -58,6 +58,18 @@ var timingInclusiveTable = tableOf("timing_inclusive", func(c *cells, r *TimingI
 	integer(c, &r.EachOffCPU)
 })
 
+var systemEventTable = tableOf("system_event", func(c *cells, r *SystemEvent) {
+	integer(c, &r.ID)
+	integer(c, &r.Timing)
+	integer(c, &r.End)
+	integer(c, &r.Length)
+	for _, n := range []*q.Count{&r.Voluntary, &r.Preempted, &r.MinorFaults, &r.MajorFaults, &r.Reads, &r.Writes} {
+		integer(c, n)
+	}
+	integer(c, &r.Blocked)
+	integer(c, &r.Ready)
+})
+
 var cpuCounterTable = tableOf("cpu_counter", func(c *cells, r *CPUCounter) {
 	integer(c, &r.Process)
 	c.int64(&r.Position)

@@ -18,6 +18,11 @@ func (w *Writer) InsertTimingInclusives(rows []TimingInclusive) error {
 	return put(w, add, timingInclusiveTable, rows)
 }
 
+// InsertSystemEvents adds rows.
+func (w *Writer) InsertSystemEvents(rows []SystemEvent) error {
+	return put(w, add, systemEventTable, rows)
+}
+
 // ReplaceCPUCounters adds rows, or replaces those of the same process and position.
 func (w *Writer) ReplaceCPUCounters(rows []CPUCounter) error {
 	return put(w, replace, cpuCounterTable, rows)
@@ -92,6 +97,9 @@ func (s *Session) TimingInclusives() ([]TimingInclusive, error) {
 func (s *Session) EachTimingInclusive(fn func(*TimingInclusive)) error {
 	return scan(s, timingInclusiveTable, nil, fn)
 }
+
+// SystemEvents returns the table system_event in the order of id: those of a thread are in the order of time.
+func (s *Session) SystemEvents() ([]SystemEvent, error) { return rows(s, systemEventTable) }
 
 // CPUCounters returns the table cpu_counter in the order of process and position.
 func (s *Session) CPUCounters() ([]CPUCounter, error) { return rows(s, cpuCounterTable) }

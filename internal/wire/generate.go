@@ -57,6 +57,7 @@ func arenaConstants() []Constant {
 		{"REGION_INCLUSIVES", uint64(RegionInclusives), "struct wire_inclusive"},
 		{"REGION_SITE_TIMINGS", uint64(RegionSiteTimings), "struct wire_site_timing, by site"},
 		{"REGION_COUNTS", uint64(RegionCounts), "struct wire_counts, by timing"},
+		{"REGION_SYSTEM_EVENTS", uint64(RegionSystemEvents), "struct wire_system_event"},
 		{"REGION_TRACE", uint64(RegionTrace), "struct wire_trace_chunk"},
 		{"REGION_COUNT", RegionCount, ""},
 		{"LOSS_ARENA_FULL", uint64(LossArenaFull), "memory limit or file system full"},
@@ -88,6 +89,7 @@ func arenaConstants() []Constant {
 		{"LOSS_INTERACTIONS", uint64(LossInteractions), "interactions that have no row"},
 		{"LOSS_INTERACTION_TEXTS", uint64(LossInteractionTexts), "texts of interactions that were cut or left out"},
 		{"LOSS_COUNTS", uint64(LossCounts), "intervals of which the CPU counters are not known"},
+		{"LOSS_SYSTEM_EVENTS", uint64(LossSystemEvents), "system events that are not in the list"},
 		{"LOSS_COUNT", LossCount, ""},
 	}
 }
@@ -232,7 +234,7 @@ func dataConstants() []Constant {
 	}
 }
 
-// counterConstants are those of CPU counters.
+// counterConstants are those of CPU counters and system events.
 func counterConstants() []Constant {
 	return []Constant{
 		{"MAX_COUNTERS", MaxCounters, "CPU counters"},
@@ -243,8 +245,12 @@ func counterConstants() []Constant {
 		{"COUNTER_VOLUNTARY", CounterVoluntary, "the thread waited"},
 		{"COUNTER_PREEMPTED", CounterPreempted, "another thread was given the processor"},
 		{"COUNTER_READS", CounterReads, "of blocks"},
+		{"COUNTER_WRITES", CounterWrites, "of blocks"},
 		{"COUNTER_TASK_CLOCK", CounterTaskClock, "ns of processor time"},
 		{"COUNTER_PERF", CounterPerf, "a perf event"},
+		{"EVENT_SCHED", EventSched, "context switches"},
+		{"EVENT_FAULTS", EventFaults, "page faults"},
+		{"EVENT_IO", EventIO, "blocks of disks"},
 	}
 }
 
@@ -252,7 +258,8 @@ func counterConstants() []Constant {
 func fixed() []any {
 	return []any{RegionEntry{}, LossEntry{}, Overhead{}, CPUCounter{}, Header{}, IP{}, Node{}, Site{}, SiteTiming{},
 		SiteDeaths{}, Ages{}, ThreadSet{}, Spells{}, Scope{}, Interaction{},
-		Timing{}, Waits{}, Acted{}, Inclusive{}, Counts{}, Clock{}, Activation{}, RecordHeader{}, ControlHeader{},
+		Timing{}, Waits{}, Acted{}, Inclusive{}, Counts{}, SystemEvent{},
+		Clock{}, Activation{}, RecordHeader{}, ControlHeader{},
 		ControlChange{}, TraceEvent{}, TraceChunkHead{}, TraceChunk{}, Dormant{}}
 }
 

@@ -67,9 +67,11 @@ const (
 
 	RegionCounts Region = 16 // by timing: where CPU counters are read
 
-	RegionTrace Region = 17 // events of calls in their order, with a call trace only
+	RegionSystemEvents Region = 17 // intervals in which the operating system acted, where they are listed
 
-	RegionCount = 18
+	RegionTrace Region = 18 // events of calls in their order, with a call trace only
+
+	RegionCount = 19
 )
 
 // Loss is a reason for which something is missing from the counters.
@@ -132,7 +134,10 @@ const (
 	// intervals of which the CPU counters are not known: a pause lies in them, or a counter could not be read (time)
 	LossCounts Loss = 28
 
-	LossCount = 29
+	// system events that are not in the list: it is as long as it may be, or memory is short (time)
+	LossSystemEvents Loss = 29
+
+	LossCount = 30
 )
 
 // Generations of the GC heap, as the runtime numbers them (COR_PRF_GC_GENERATION).
@@ -316,6 +321,9 @@ type Header struct {
 
 	Ready     uint32 `doc:"the last of ControlHeader.Ready for which all probes were in"`
 	ProbesOut uint32 `doc:"functions whose probes are taken out while nothing is recorded, or are about to be"`
+
+	SystemEvents uint32 `doc:"EventSched and so on: what is listed, time"`
+	Reserved     uint32 `doc:""`
 }
 
 // IP is a return address that was seen on a stack.
@@ -469,10 +477,35 @@ const (
 	CounterSwitches    = 3 // context switches
 	CounterVoluntary   = 4 // of these: because the thread waited
 	CounterPreempted   = 5 // because another thread was given the processor
-	CounterReads       = 6 // reads of blocks
-	CounterTaskClock   = 7 // ns of processor time: CLOCK_THREAD_CPUTIME_ID
-	CounterPerf        = 8 // a perf event, of user mode only
+	CounterReads       = 6 // blocks of 512 bytes that were read from a disk
+	CounterWrites      = 7 // blocks that are to be written to one
+	CounterTaskClock   = 8 // ns of processor time: CLOCK_THREAD_CPUTIME_ID
+	CounterPerf        = 9 // a perf event, of user mode only
 )
+
+// What of the operating system is listed: bits.
+const (
+	EventSched  = 1 // the thread was without a processor: Voluntary, Preempted, Blocked, Ready
+	EventFaults = 2 // MinorFaults, MajorFaults: CounterMinorFaults and CounterMajorFaults are read
+	EventIO     = 4 // Reads, Writes: CounterReads and CounterWrites are read
+)
+
+// SystemEvent is an interval of a thread in which the operating system did something of what is listed. What is not
+// listed is 0, but with EventSched MajorFaults and Reads are those of intervals with waits, which they can explain.
+type SystemEvent struct {
+	End         uint64 `doc:"Header.Clock when the interval ended"`
+	Length      uint64 `doc:"ticks that the interval took, without pauses"`
+	Timing      uint32 `doc:"number of the timing that has the interval"`
+	Lead        uint32 `doc:"1: in Lead, which is the caller's, 0: in Tail"`
+	Voluntary   uint32 `doc:"context switches: the thread waited"`
+	Preempted   uint32 `doc:"another thread was given the processor"`
+	MinorFaults uint32 `doc:"page faults without the disk"`
+	MajorFaults uint32 `doc:"with it"`
+	Reads       uint32 `doc:"blocks of 512 bytes that were read from a disk"`
+	Writes      uint32 `doc:"blocks that are to be written to one"`
+	Blocked     uint64 `doc:"ticks without a processor: the thread waited"`
+	Ready       uint64 `doc:"it could have run"`
+}
 
 // Counts are what CPU counters counted in the intervals of a timing, by counter. They are in the order of Timing.
 type Counts struct {

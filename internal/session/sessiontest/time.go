@@ -20,6 +20,7 @@ type Times struct {
 	TimingRunning    []session.TimingRunning
 	TimingBegan      []session.TimingBegan
 
+	SystemEvents          []session.SystemEvent
 	CPUCounters           []session.CPUCounter
 	TimingCounts          []session.TimingCount          // in order
 	TimingInclusiveCounts []session.TimingInclusiveCount // in order
@@ -39,7 +40,8 @@ func (t *Times) write(w *session.Writer) error {
 	return errors.Join(w.ReplaceProcessTimes(t.ProcessTimes), w.InsertTimings(t.Timings),
 		w.InsertTimingValues(t.TimingValues), w.InsertTimingInclusives(t.TimingInclusives),
 		w.ReplaceTimingExtremes(t.TimingExtremes), w.ReplaceTimingRunning(t.TimingRunning),
-		w.InsertTimingBegan(t.TimingBegan), w.ReplaceCPUCounters(t.CPUCounters), w.InsertTimingCounts(t.TimingCounts),
+		w.InsertTimingBegan(t.TimingBegan), w.InsertSystemEvents(t.SystemEvents),
+		w.ReplaceCPUCounters(t.CPUCounters), w.InsertTimingCounts(t.TimingCounts),
 		w.InsertTimingInclusiveCounts(t.TimingInclusiveCounts))
 }
 

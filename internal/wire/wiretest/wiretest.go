@@ -41,6 +41,7 @@ type Arena struct {
 	Inclusives   []wire.Inclusive
 	SiteTimings  []wire.SiteTiming
 	Counts       []wire.Counts
+	SystemEvents []wire.SystemEvent
 	Trace        []wire.TraceChunk
 	Capacity     int // in place of the constant, when not 0; to be set before the first Write
 }
@@ -149,7 +150,7 @@ func (a *Arena) bytes(capacity int) ([]byte, error) {
 	b := make([]byte, wire.HeaderSize)
 	for i, table := range [wire.RegionCount]any{a.Log, a.IPs, a.Nodes, a.Sites, a.Deaths, a.Ages, a.ThreadSets,
 		a.Scopes, a.Interactions, a.Timings, a.Waits, a.Clocks, a.Activations, a.Acted, a.Inclusives, a.SiteTimings,
-		a.Counts, a.Trace} {
+		a.Counts, a.SystemEvents, a.Trace} {
 		offset := len(b)
 		if reflect.ValueOf(table).Len() > 0 {
 			var err error

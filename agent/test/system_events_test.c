@@ -1,0 +1,219 @@
+/* Scenarios of system events: the list against the sums, what is counted against what happened, and its bounds. */
+#define _GNU_SOURCE
+#include "time_world.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define STEP_NS 10u
+/* minor-faults, major-faults, block-reads, block-writes: as the command asks for them */
+#define COUNTERS "1:0:0,2:0:0,6:0:0,7:0:0"
+
+static const void *rows(const struct wire_header *h, uint32_t region, uint64_t size, uint64_t *n)
+{
+    *n = h->regions[region].used / size;
+    return (const uint8_t *)h + h->regions[region].offset;
+}
+
+static const struct wire_system_event *list(const struct wire_header *h, uint64_t *n)
+{
+    return rows(h, WIRE_REGION_SYSTEM_EVENTS, sizeof(struct wire_system_event), n);
+}
+
+static bool are_same(const struct wire_waits *a, const struct wire_waits *b)
+{
+    return a->voluntary == b->voluntary && a->preempted == b->preempted && a->faults == b->faults && a->reads == b->reads && a->blocked == b->blocked &&
+           a->ready == b->ready;
+}
+
+/* Each timing's sums are those of its events, and events of no other kind are there. */
+static uint64_t compare_sums(const struct wire_header *h)
+{
+    uint64_t n_events, n_waits, n;
+    const struct wire_system_event *events = list(h, &n_events);
+    const struct wire_waits *waits = rows(h, WIRE_REGION_WAITS, sizeof *waits, &n_waits), none = {0};
+    const struct wire_timing *timings = rows(h, WIRE_REGION_TIMINGS, sizeof *timings, &n);
+    struct wire_waits(*sums)[2] = calloc(n + 1, sizeof *sums);
+    for (uint64_t i = 0; i < n_events; i++) {
+        const struct wire_system_event *e = &events[i];
+        if (e->timing == 0 || e->timing > n || e->lead > 1)
+            fake_die("event %llu of timing %u", (unsigned long long)i, e->timing);
+        struct wire_waits *w = &sums[e->timing - 1][e->lead];
+        w->voluntary += e->voluntary;
+        w->preempted += e->preempted;
+        w->faults += e->major_faults;
+        w->reads += e->reads;
+        w->blocked += e->blocked;
+        w->ready += e->ready;
+        check(e->blocked + e->ready <= e->length && e->length <= e->end, "event %llu: %llu ticks up to %llu", (unsigned long long)i, (unsigned long long)e->length,
+              (unsigned long long)e->end);
+        check(e->minor_faults == 0 && e->writes == 0, "what nobody counts");
+    }
+    for (uint64_t i = 0; i < n; i++) {
+        check(are_same(&sums[i][0], timings[i].tail_waits == 0 ? &none : &waits[timings[i].tail_waits - 1]), "tail of timing %llu", (unsigned long long)i);
+        check(are_same(&sums[i][1], timings[i].lead_waits == 0 ? &none : &waits[timings[i].lead_waits - 1]), "lead of timing %llu", (unsigned long long)i);
+    }
+    free(sums);
+    return n_events;
+}
+
+/* Programs of all kinds, in which the system does what it wants. */
+static void events_sums(void)
+{
+    setenv("CLRPROF_MECHANISMS", "gap", 1);
+    setenv("CLRPROF_EVENTS", "1", 1);
+    struct program p = {.seed = 77, .max_depth = 12, .max_calls = 60, .throws = true};
+    const struct wire_header *h = begin(STEP_NS);
+    p.gap = h->gap_ticks;
+    check(h->system_events == WIRE_EVENT_SCHED && h->counters == 0, "%u is listed", h->system_events);
+    run_program(&p, 1000 / SCALE);
+    fake_callback(CALLBACK_SHUTDOWN, 0);
+    compare(&p.model);
+    check_losses(h, p.gone, 0);
+    uint64_t n = compare_sums(h);
+    check(n >= 1000 / SCALE, "%llu events", (unsigned long long)n);
+}
+
+static struct program programs[8];
+
+static void run_one(struct job *j)
+{
+    run_program(&programs[j->index], 200 / SCALE);
+}
+
+static void events_parallel(void)
+{
+    struct job jobs[8];
+    struct entries none = {0};
+    setenv("CLRPROF_MECHANISMS", "gap", 1);
+    setenv("CLRPROF_EVENTS", "1:1000000", 1);
+    const struct wire_header *h = begin(STEP_NS);
+    for (uint32_t i = 0; i < 8; i++)
+        programs[i] = (struct program){.seed = 500 + i, .gap = h->gap_ticks, .max_depth = 12, .max_calls = 60};
+    start_jobs(jobs, 8, run_one);
+    join_jobs(jobs, 8, &none);
+    check_losses(h, 0, 0);
+    uint64_t n = compare_sums(h);
+    check(n >= 800 / SCALE, "%llu events", (unsigned long long)n);
+}
+
+#define WAIT_NS 100000
+
+static void act(void *data)
+{
+    (void)data;
+    fake_count(3, 7); /* of the function itself */
+}
+
+static void act_and_wait(void *data)
+{
+    (void)data;
+    fake_count(2, 0); /* before a call: of its lead */
+    fake_call(&methods[APP_2].method, 0, act, NULL);
+    fake_wait(WAIT_NS, 1, 0, 1, 8);
+    fake_count(1, 0);
+}
+
+static void nothing(void *data)
+{
+    (void)data;
+}
+
+static const struct wire_timing *timing_of(const struct wire_header *h, uint32_t number)
+{
+    uint64_t n;
+    return (const struct wire_timing *)rows(h, WIRE_REGION_TIMINGS, sizeof(struct wire_timing), &n) + number - 1;
+}
+
+/* What was counted is told of the function that ran, by itself also where nobody waited; what nothing happened in is not listed. */
+static void events_counted(void)
+{
+    setenv("CLRPROF_MECHANISMS", "gap", 1);
+    setenv("CLRPROF_EVENTS", "7", 1);
+    setenv("CLRPROF_COUNTERS", COUNTERS, 1);
+    const struct wire_header *h = begin(STEP_NS);
+    fake_call(&methods[APP_0].method, 0, nothing, NULL);
+    fake_call(&methods[APP_1].method, 0, act_and_wait, NULL);
+    fake_callback(CALLBACK_SHUTDOWN, 0);
+    uint64_t n;
+    const struct wire_system_event *e = list(h, &n);
+    check(n == 3, "%llu events", (unsigned long long)n);
+    if (n != 3)
+        return;
+    check(e[0].lead == 1 && e[0].minor_faults == 2 && e[0].writes == 0 && e[0].voluntary == 0, "before the call: %u faults", e[0].minor_faults);
+    check(e[1].lead == 0 && e[1].timing == e[0].timing && e[1].minor_faults == 3 && e[1].writes == 7, "in it: %u faults, %u writes", e[1].minor_faults, e[1].writes);
+    check(timing_of(h, e[1].timing)->parent == e[2].timing, "not of the caller");
+    check(e[2].lead == 0 && e[2].minor_faults == 1 && e[2].major_faults == 1 && e[2].reads == 8 && e[2].voluntary == 1 && e[2].blocked + e[2].ready == WAIT_NS,
+          "after it: %u faults, %u with the disk, %u reads, %u waits, %llu ns", e[2].minor_faults, e[2].major_faults, e[2].reads, e[2].voluntary,
+          (unsigned long long)(e[2].blocked + e[2].ready));
+    check(e[0].end <= e[1].end && e[1].end + WAIT_NS <= e[2].end && e[2].length >= WAIT_NS, "not in the order of time");
+    check_losses(h, 0, 0);
+}
+
+/* Only what was asked for is listed, whatever else is counted. */
+static void events_of_one_kind(void)
+{
+    setenv("CLRPROF_MECHANISMS", "gap", 1);
+    setenv("CLRPROF_EVENTS", "4", 1);
+    setenv("CLRPROF_COUNTERS", COUNTERS, 1);
+    const struct wire_header *h = begin(STEP_NS);
+    fake_call(&methods[APP_1].method, 0, act_and_wait, NULL);
+    fake_callback(CALLBACK_SHUTDOWN, 0);
+    uint64_t n;
+    const struct wire_system_event *e = list(h, &n);
+    check(n == 2, "%llu events", (unsigned long long)n);
+    for (uint64_t i = 0; i < n; i++)
+        check(e[i].minor_faults + e[i].major_faults + e[i].voluntary == 0 && e[i].blocked + e[i].ready == 0 && e[i].reads + e[i].writes > 0, "event %llu of another kind",
+              (unsigned long long)i);
+}
+
+#define WAITS 20u
+#define ROOM 7u
+
+static void wait_here(void *data)
+{
+    (void)data;
+    fake_wait(WAIT_NS, 1, 0, 0, 0);
+}
+
+/* A list that is full loses what comes after, and says how much; the sums have it. */
+static void events_limit(void)
+{
+    setenv("CLRPROF_MECHANISMS", "gap", 1);
+    setenv("CLRPROF_EVENTS", "1:7", 1);
+    const struct wire_header *h = begin(STEP_NS);
+    for (uint32_t i = 0; i < WAITS; i++)
+        fake_call(&methods[APP_1].method, 0, wait_here, NULL);
+    fake_callback(CALLBACK_SHUTDOWN, 0);
+    uint64_t n, n_waits, voluntary = 0;
+    list(h, &n);
+    const struct wire_waits *waits = rows(h, WIRE_REGION_WAITS, sizeof *waits, &n_waits);
+    for (uint64_t i = 0; i < n_waits; i++)
+        voluntary += waits[i].voluntary;
+    check(n == ROOM && losses(h, WIRE_LOSS_SYSTEM_EVENTS) == WAITS - ROOM, "%llu events, %llu lost", (unsigned long long)n,
+          (unsigned long long)losses(h, WIRE_LOSS_SYSTEM_EVENTS));
+    check(voluntary == WAITS, "%llu waits", (unsigned long long)voluntary);
+}
+
+/* Nobody asks: nothing is listed. */
+static void events_off(void)
+{
+    setenv("CLRPROF_MECHANISMS", "gap", 1);
+    const struct wire_header *h = begin(STEP_NS);
+    fake_call(&methods[APP_1].method, 0, wait_here, NULL);
+    fake_callback(CALLBACK_SHUTDOWN, 0);
+    uint64_t n;
+    list(h, &n);
+    check(n == 0 && h->system_events == 0 && h->regions[WIRE_REGION_SYSTEM_EVENTS].backed == 0, "%llu events", (unsigned long long)n);
+    check_losses(h, 0, 0);
+}
+
+const struct scenario system_event_scenarios[] = {
+    {"events_sums", events_sums},
+    {"events_parallel", events_parallel},
+    {"events_counted", events_counted},
+    {"events_of_one_kind", events_of_one_kind},
+    {"events_limit", events_limit},
+    {"events_off", events_off},
+    {NULL, NULL},
+};

@@ -1,0 +1,94 @@
+package cli
+
+import (
+	"io/fs"
+	"os"
+	"slices"
+
+	"github.com/spf13/pflag"
+
+	"github.com/clrprof/clrprof/internal/cpucounter"
+	"github.com/clrprof/clrprof/internal/quantity"
+	"github.com/clrprof/clrprof/internal/report"
+	"github.com/clrprof/clrprof/internal/report/encode"
+	"github.com/clrprof/clrprof/internal/report/text"
+	"github.com/clrprof/clrprof/internal/systemevent"
+)
+
+// Bounds of --event-limit: an event has 64 bytes of the agent's memory.
+const (
+	defaultEventLimit = 200_000
+	mostEvents        = 10_000_000
+)
+
+// addEvents adds the flags of system events.
+func (r *runFlags) addEvents(f *pflag.FlagSet) {
+	f.StringSliceVar(&r.events, "events", nil, "with --time: also list what the operating system did to threads, by "+
+		"time, thread and function: sched, page-faults, io (clrprof counters --events says what can be had)")
+	f.IntVar(&r.eventLimit, "event-limit", defaultEventLimit, "with --events: events of a process that are listed; "+
+		"later ones are counted as lost")
+}
+
+// chooseEvents settles what is listed, all of which this machine can tell, and adds the counters that are read for it.
+func (r *runFlags) chooseEvents(changed func(string) bool) error {
+	if changed("event-limit") && len(r.events) == 0 {
+		return usage("--event-limit needs --events")
+	}
+	if r.eventLimit < 1 || r.eventLimit > mostEvents {
+		return usage("--event-limit %d: want 1 to %d", r.eventLimit, mostEvents)
+	}
+	for _, name := range r.events {
+		k, ok := systemevent.Find(name)
+		switch {
+		case !ok:
+			return exit(exitUsage, report.Unknown("kind of event", name, eventNames()))
+		case !r.time:
+			return usage("--events needs --time: an event is told of the function that ran")
+		case slices.ContainsFunc(r.eventKinds, func(o systemevent.Kind) bool { return o.Name == name }):
+			return usage("--events names %s twice", name)
+		}
+		if err := k.Check(os.DirFS("/")); err != nil {
+			return usage("--events %s: %w", name, err)
+		}
+		r.eventKinds = append(r.eventKinds, k)
+		for _, counter := range k.Counters {
+			if c, _ := cpucounter.Find(counter); !slices.Contains(r.counters, c) {
+				r.counters = append(r.counters, c)
+			}
+		}
+	}
+	if len(r.counters) > quantity.MaxCounters {
+		return usage("--events page-faults and io read two counters each, with --cpu-counters that are %d: at most %d "+
+			"can be read at once", len(r.counters), quantity.MaxCounters)
+	}
+	return nil
+}
+
+func eventNames() []string {
+	var names []string
+	for _, k := range systemevent.All() {
+		names = append(names, k.Name)
+	}
+	return names
+}
+
+// listHere lists what can be recorded on this machine beside times: system events, or CPU counters.
+func listHere(e *environment, events bool, format encode.Format, layout text.Options) error {
+	if events {
+		return written(writeRecords(e.stdout, eventRecords(os.DirFS("/")), format, layout))
+	}
+	return listCPUCounters(e, format, layout)
+}
+
+// eventRecords lists what --events can name, and whether this machine tells it. root is that of the file system.
+func eventRecords(root fs.FS) *report.Records {
+	out := &report.Records{Columns: []string{"name", "meaning", "here"}}
+	for _, k := range systemevent.All() {
+		here := "yes"
+		if err := k.Check(root); err != nil {
+			here = "no: " + err.Error()
+		}
+		out.Rows = append(out.Rows, []any{k.Name, k.Meaning, here})
+	}
+	return out
+}

@@ -1,0 +1,181 @@
+package report
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/clrprof/clrprof/internal/analysis"
+	q "github.com/clrprof/clrprof/internal/quantity"
+	"github.com/clrprof/clrprof/internal/session"
+)
+
+// What the list of system events can be grouped by.
+const (
+	eventsByThread   = "thread"
+	eventsByFunction = string(analysis.ByFunction)
+)
+
+// eventsView is the list of system events.
+var eventsView = View{
+	Name:    "events",
+	Short:   "what the operating system did to threads, by time, thread and function",
+	Text:    Options{Top: 60},
+	places:  true,
+	columns: keys("event_begin name module source_file line process_id process_name thread_id thread_name " + eventValues),
+	text:    keys(textEvents),
+	groups:  []string{eventsByFunction, eventsByThread},
+	build:   buildEvents,
+	timed:   timedView{text: keys(textEvents), both: keys(textEvents)},
+}
+
+const (
+	eventSums = "event_lost event_voluntary event_preempted event_minor_faults event_major_faults event_reads event_writes " +
+		"event_blocked event_ready event_length"
+	eventValues = "event_reason event_count " + eventSums
+	textEvents  = "event_begin name thread_name event_reason " + eventSums + " place"
+	textGroups  = "name event_count " + eventSums
+)
+
+// eventRow is an interval in which the operating system acted, or several.
+type eventRow struct {
+	analysis.SystemEvent
+	count q.Count
+}
+
+// eventColumns are those of the view events.
+var eventColumns = []Column{
+	{Key: "event_begin", Title: "Time", Kind: Time, cell: func(_ *context, r *Row) Cell {
+		if r.event == nil || r.kind != rowEvent {
+			return Cell{Empty: true}
+		}
+		return Cell{Number: int64(r.event.Begin())}
+	}},
+	{Key: "thread_name", Title: "Thread", Kind: Name, cell: func(c *context, r *Row) Cell {
+		if r.thread == 0 {
+			return Cell{Empty: true}
+		}
+		return textCell(c.threadName(r.thread))
+	}},
+	{Key: "event_reason", Title: "Why", Kind: Text, cell: func(_ *context, r *Row) Cell {
+		if r.event == nil || r.kind != rowEvent {
+			return Cell{Empty: true}
+		}
+		return textCell(r.event.reason())
+	}},
+	eventNumber("count", "Events", Count, func(e *eventRow) int64 { return int64(e.count) }),
+	eventNumber("lost", "Lost", Duration, func(e *eventRow) int64 { return int64(e.Lost()) }),
+	eventNumber("voluntary", "Waits", Count, func(e *eventRow) int64 { return int64(e.Voluntary) }),
+	eventNumber("preempted", "Preempted", Count, func(e *eventRow) int64 { return int64(e.Preempted) }),
+	eventNumber("minor_faults", "Faults", Count, func(e *eventRow) int64 { return int64(e.MinorFaults) }),
+	eventNumber("major_faults", "Disk faults", Count, func(e *eventRow) int64 { return int64(e.MajorFaults) }),
+	eventNumber("reads", "Blocks read", Count, func(e *eventRow) int64 { return int64(e.Reads) }),
+	eventNumber("writes", "Written", Count, func(e *eventRow) int64 { return int64(e.Writes) }),
+	eventNumber("blocked", "Blocked", Duration, func(e *eventRow) int64 { return int64(e.Blocked) }),
+	eventNumber("ready", "Ready", Duration, func(e *eventRow) int64 { return int64(e.Ready) }),
+	eventNumber("length", "Interval", Duration, func(e *eventRow) int64 { return int64(e.Length) }),
+}
+
+func eventNumber(key, title string, kind Kind, value func(*eventRow) int64) Column {
+	return Column{Key: "event_" + key, Title: title, Kind: kind, cell: func(_ *context, r *Row) Cell {
+		if r.event == nil {
+			return Cell{Empty: true}
+		}
+		return Cell{Number: value(r.event)}
+	}}
+}
+
+// reason says why the thread lost its processor, as far as the kernel tells, and else what there was.
+func (e *eventRow) reason() string {
+	var out []string
+	switch {
+	case e.Voluntary > 0 && e.MajorFaults > 0:
+		out = append(out, "page from disk")
+	case e.Voluntary > 0 && e.Reads > 0:
+		out = append(out, "disk read")
+	case e.Voluntary > 0:
+		out = append(out, "wait")
+	}
+	if e.Preempted > 0 {
+		out = append(out, "preempted")
+	}
+	if len(out) > 0 {
+		return strings.Join(out, ", ")
+	}
+	switch {
+	case e.MinorFaults+e.MajorFaults > 0:
+		return "page fault"
+	case e.Reads > 0:
+		return "disk read"
+	case e.Writes > 0:
+		return "disk write"
+	}
+	return "off processor"
+}
+
+// buildEvents lists events in the order of time, or functions or threads with their sums, those that lost most first.
+func buildEvents(b *builder) error {
+	list, err := b.source.SystemEvents()
+	if err != nil {
+		return err
+	}
+	if b.options.By != "" {
+		b.table.IsTree = false
+		rows := b.eventGroups(list)
+		if len(b.options.Columns) == 0 {
+			b.table.TextColumns = keys(textGroups)
+		}
+		if b.options.Sort != "" {
+			b.sorted(rows)
+		}
+		b.table.Rows = b.first(rows, "more row")
+		return nil
+	}
+	rows := make([]Row, len(list))
+	for i := range list {
+		rows[i] = b.eventRow(eventRow{list[i], 1})
+	}
+	if b.options.Sort != "" {
+		b.sorted(rows)
+	}
+	b.table.Rows = b.first(rows, "more event")
+	return nil
+}
+
+func (b *builder) eventRow(e eventRow) Row {
+	return Row{kind: rowEvent, process: e.Process, thread: e.Thread, function: e.At.Function, line: e.At.Line,
+		module: b.functions.get(e.At.Function).Module, event: &e}
+}
+
+// eventGroups adds events up by function or thread.
+func (b *builder) eventGroups(list []analysis.SystemEvent) []Row {
+	type key struct {
+		function session.FunctionID
+		thread   session.ThreadID
+	}
+	at := map[key]int{}
+	var rows []Row
+	for i := range list {
+		e := &list[i]
+		k, row := key{function: e.At.Function}, Row{kind: rowFunction, process: e.Process, function: e.At.Function,
+			module: b.functions.get(e.At.Function).Module}
+		if b.options.By == eventsByThread {
+			k, row = key{thread: e.Thread}, Row{kind: rowThread, process: e.Process, thread: e.Thread}
+		}
+		n, known := at[k]
+		if !known {
+			n, row.event = len(rows), &eventRow{}
+			at[k], rows = n, append(rows, row)
+		}
+		rows[n].event.Add(e)
+		rows[n].event.count++
+	}
+	slices.SortStableFunc(rows, func(x, y Row) int {
+		for _, d := range []int64{int64(y.event.Lost() - x.event.Lost()), int64(y.event.count - x.event.count)} {
+			if d != 0 {
+				return int(max(-1, min(1, d)))
+			}
+		}
+		return 0
+	})
+	return rows
+}
