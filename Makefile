@@ -107,10 +107,11 @@ check-c: # the C code as clang and its analyzer see it
 	  printf '%s\n' $(AGENT_SRC) | xargs -n 1 -P "$$(nproc)" clang -std=c11 --analyze --analyzer-output text -Xclang -analyzer-werror; \
 	else echo 'clang is not installed: the checks of the C code with clang are skipped'; fi
 
+# Else Go makes each input smaller that reaches new code, for up to a minute in which nothing else is tried.
 fuzz: agent ## run each fuzz target for a while (FUZZTIME=20s)
 	@grep -rl --include='*_test.go' '^func Fuzz' internal cmd | xargs -n1 dirname | sort -u | while read -r dir; do \
 	  go test -list '^Fuzz' "./$$dir" | { grep '^Fuzz' || true; } | while read -r f; do \
-	    echo "$$dir $$f"; go test -run '^$$' -fuzz "^$$f\$$" -fuzztime $(FUZZTIME) "./$$dir"; \
+	    echo "$$dir $$f"; go test -run '^$$' -fuzz "^$$f\$$" -fuzztime $(FUZZTIME) -fuzzminimizetime 100x "./$$dir"; \
 	  done; \
 	done
 
