@@ -264,6 +264,32 @@ func TestDefaultPlace(t *testing.T) {
 	}
 }
 
+// recoverKilled kills the clrprof that records, lets the target end, and makes a whole session of what is left.
+func (x *steps) recoverKilled(s *sandbox) string {
+	x.t.Helper()
+	x.signal(unix.SIGKILL)
+	<-x.ended
+	x.tell("end")
+	await(x.t, "the end of the target", func() bool { return unix.Kill(x.pid, 0) != nil })
+	path := filepath.Join(s.root, "recovered.clrprof")
+	if r := s.run("recover", filepath.Join(s.shm, list(x.t, s.shm)[0]), "-o", path); r.exit != 0 {
+		x.t.Fatalf("exit code %d: %s", r.exit, r.stderr)
+	}
+	checkTables(x.t, path)
+	return path
+}
+
+// recoveredPause is one in the session that was cut off, or in the recovered one.
+type recoveredPause struct {
+	Level string
+	Took  int64
+}
+
+func pausesOf(t *testing.T, path string) []recoveredPause {
+	t.Helper()
+	return query[recoveredPause](t, path, "SELECT level, end_ns - begin_ns AS took FROM pause ORDER BY id")
+}
+
 // TestRecoverPauses: what was paused from outside is in the recovered session as in the one that was cut off.
 func TestRecoverPauses(t *testing.T) {
 	t.Parallel()
@@ -274,20 +300,8 @@ func TestRecoverPauses(t *testing.T) {
 		{"pause", "--process", fmt.Sprint(x.pid)}, {"resume", "--process", fmt.Sprint(x.pid)}, {"stop"}, {"flush"}} {
 		x.ask(command...)
 	}
-	x.signal(unix.SIGKILL)
-	<-x.ended
-	x.tell("end")
-	await(t, "the end of the target", func() bool { return unix.Kill(x.pid, 0) != nil })
-	path := filepath.Join(s.root, "recovered.clrprof")
-	if r := s.run("recover", filepath.Join(s.shm, list(t, s.shm)[0]), "-o", path); r.exit != 0 {
-		t.Fatalf("exit code %d: %s", r.exit, r.stderr)
-	}
-	type pause struct {
-		Level string
-		Took  int64
-	}
-	const pauses = "SELECT level, end_ns - begin_ns AS took FROM pause ORDER BY id"
-	cut, whole := query[pause](t, x.session, pauses), query[pause](t, path, pauses)
+	path := x.recoverKilled(s)
+	cut, whole := pausesOf(t, x.session), pausesOf(t, path)
 	if len(cut) != 5 || len(whole) != 5 {
 		t.Fatalf("%v, recovered %v", cut, whole)
 	}
@@ -298,5 +312,62 @@ func TestRecoverPauses(t *testing.T) {
 			t.Errorf("pause %d: %v, recovered %v", i, cut[i], whole[i])
 		}
 	}
-	checkTables(t, path)
+}
+
+// TestRecoverLevels: a recovered session has the pauses of a thread, and what was not recorded before somebody started
+// it, as the one that was cut off; and the objects that were made while it was on, no others.
+func TestRecoverLevels(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		name  string
+		flags []string
+		steps [][]string // "do": of the target; else of clrprof ctl, with the thread's id for ID
+		level string
+		known []int // pauses of which both ends are known
+	}{
+		{"thread", nil, [][]string{{"do", "make 1"}, {"flush"}, {"pause", "--thread", "ID"}, {"do", "make 20"},
+			{"resume", "--thread", "ID"}, {"do", "make 300"}, {"stop", "--thread", "ID"}, {"do", "make 4000"}}, "thread",
+			[]int{0}},
+		{"stopped", []string{"--stopped"}, [][]string{{"do", "make 20"}, {"start"}, {"do", "make 300"}, {"stop"},
+			{"do", "make 4000"}, {"start"}, {"do", "make 1"}, {"stop"}, {"do", "make 50000"}}, "global", []int{1}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			s := newSandbox(t)
+			x := s.startSteps(dotnettest.Need(t).Newest(), append([]string{"--memory"}, tt.flags...)...)
+			await(t, "a recording that answers", func() bool { return control.IsServed(x.session) })
+			for _, step := range tt.steps {
+				if step[0] == "do" {
+					x.do(step[1])
+					continue
+				}
+				if last := len(step) - 1; step[last] == "ID" {
+					step = append(step[:last:last], fmt.Sprint(x.pid))
+				}
+				x.ask(step...)
+			}
+			x.ask("flush")
+			path := x.recoverKilled(s)
+			cut, whole := pausesOf(t, x.session), pausesOf(t, path)
+			if len(cut) != len(whole) || len(cut) != len(tt.known)+1+len(tt.flags) {
+				t.Fatalf("%v, recovered %v", cut, whole)
+			}
+			for i := range cut {
+				if whole[i].Level != tt.level || cut[i].Level != tt.level || whole[i].Took <= 0 {
+					t.Errorf("pause %d: %v, recovered %v", i, cut[i], whole[i])
+				}
+			}
+			for _, i := range tt.known {
+				if cut[i] != whole[i] {
+					t.Errorf("pause %d: %v, recovered %v", i, cut[i], whole[i])
+				}
+			}
+			for _, path := range []string{x.session, path} {
+				if rows := query[struct{ N int64 }](t, path, "SELECT instances AS n FROM types WHERE name = 'Steps.Item'"); len(
+					rows) != 1 || rows[0].N != 301 {
+					t.Errorf("%s: objects %v", filepath.Base(path), rows)
+				}
+			}
+		})
+	}
 }
