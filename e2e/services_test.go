@@ -34,13 +34,18 @@ func (s *sandbox) startService(runtime dotnettest.Runtime, before ...string) *se
 // startServiceWith does so with flags of clrprof env.
 func (s *sandbox) startServiceWith(runtime dotnettest.Runtime, flags []string, before ...string) *service {
 	s.t.Helper()
+	return s.startServiceOf(append(before, s.target(runtime, "Steps")...), flags)
+}
+
+// startServiceOf starts a command that speaks as Steps does.
+func (s *sandbox) startServiceOf(command, flags []string) *service {
+	s.t.Helper()
 	printed := s.run(append([]string{"env", "--json", "--shared", s.shm}, flags...)...)
 	var env struct{ Variables map[string]string }
 	if err := json.Unmarshal([]byte(printed.stdout), &env); err != nil {
 		s.t.Fatalf("%v: %s%s", err, printed.stdout, printed.stderr)
 	}
 	cmd := s.command()
-	command := append(before, s.target(runtime, "Steps")...)
 	path, err := exec.LookPath(command[0])
 	if err != nil {
 		s.t.Fatal(err)

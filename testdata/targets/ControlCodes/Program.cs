@@ -1,12 +1,15 @@
-// ControlCodes [alone|recorded|over|cost]: calls all functions of Clrprof.Control, and tells of each what it should return and what it did.
+// ControlCodes [alone|recorded|over|dormant|cost]: calls all functions of Clrprof.Control, and tells of each what it should return and what it did.
 //
 //   alone     without clrprof: all do nothing
 //   recorded  with it: each result that can be had
 //   over      says "working" and marks until nothing is recorded any more: then each says Never
+//   dormant   says "ready" and its process id, and reads lines: a result is what each should return now; "suspend" leaves the process
+//             suspended; "early" lets threads allocate that were named before. It says "done" after each, up to "end"
 //   cost      without clrprof: nanoseconds of a call of each kind, the least of some rounds
 
 using System;
 using System.Diagnostics;
+using System.Threading;
 using Clrprof.Control;
 
 namespace ControlCodes
@@ -20,6 +23,7 @@ namespace ControlCodes
                 case "alone": Alone(); return 0;
                 case "recorded": Recorded(); return 0;
                 case "over": Over(); return 0;
+                case "dormant": Dormant(); return 0;
                 case "cost": Cost(); return 0;
                 default: return 2;
             }
@@ -97,6 +101,34 @@ namespace ControlCodes
             Each(Result.Never);
             Tell("IsPresent", true, Profile.IsPresent);
             Tell("IsRecording", false, Profile.IsRecording);
+        }
+
+        sealed class Early { public long A; }
+
+        static object sink;
+
+        static void Dormant()
+        {
+            var go = new AutoResetEvent(false);
+            var gone = new AutoResetEvent(false);
+            var early = new Thread(() => { for (; go.WaitOne(); gone.Set()) sink = new Early(); }) { Name = "early and waiting", IsBackground = true };
+            early.Start();
+            Console.WriteLine("ready");
+            Console.WriteLine(Process.GetCurrentProcess().Id);
+            for (string line; (line = Console.ReadLine()) != null && line != "end"; Console.WriteLine("done"))
+            {
+                switch (line)
+                {
+                    case "suspend": Tell("Suspend", Result.Ok, Profile.Suspend()); break;
+                    case "early": go.Set(); gone.WaitOne(); break;
+                    default:
+                        var want = (Result)Enum.Parse(typeof(Result), line);
+                        Each(want);
+                        Tell("IsPresent", true, Profile.IsPresent);
+                        Tell("IsRecording", want == Result.Ok, Profile.IsRecording);
+                        break;
+                }
+            }
         }
 
         delegate void Calls(int n);
