@@ -42,25 +42,29 @@ func (d *Data) UserCauses(most int) (*UserCauses, error) {
 	})
 	place := keyColumn{func(site int32) int32 { return at[d.siteNode[site]] }, len(p.list)}
 	typ := keyColumn{func(site int32) int32 { return d.siteType[site] }, len(d.Types)}
-	function := keyColumn{func(site int32) int32 { return a.function[d.siteNode[site]] }, len(d.Functions)}
-	sorted := sortRows(rows, place, typ, function)
+	function := func(site int32) int32 { return a.function[d.siteNode[site]] }
+	sorted := sortRows(rows, place, typ)
 	var causes []cause
 	for i, x := range sorted {
-		site := x.row
-		if i == 0 || place.of(site) != place.of(sorted[i-1].row) || typ.of(site) != typ.of(sorted[i-1].row) {
+		if i == 0 || x.key != sorted[i-1].key {
 			causes = append(causes, cause{first: int32(i)})
 		}
 		c := &causes[len(causes)-1]
-		c.Amount, c.end = c.Add(amounts[site]), int32(i)+1
+		c.Amount, c.end = c.Add(amounts[x.row]), int32(i)+1
 	}
 	causes = out.choose(causes, most)
+	for _, c := range causes {
+		slices.SortFunc(sorted[c.first:c.end], func(x, y keyedRow) int {
+			return cmp.Compare(function(x.row), function(y.row))
+		})
+	}
 	slices.SortFunc(causes, func(x, y cause) int {
 		a, b := sorted[x.first].row, sorted[y.first].row
-		return cmp.Or(cmp.Compare(y.Bytes, x.Bytes), cmp.Compare(function.of(a), function.of(b)),
+		return cmp.Or(cmp.Compare(y.Bytes, x.Bytes), cmp.Compare(function(a), function(b)),
 			cmp.Compare(typ.of(a), typ.of(b)), cmp.Compare(place.of(a), place.of(b)))
 	})
 	for _, c := range causes {
-		site, by := sorted[c.first].row, heaviest(sorted[c.first:c.end], amounts, function.of)
+		site, by := sorted[c.first].row, heaviest(sorted[c.first:c.end], amounts, function)
 		out.List = append(out.List, UserAllocation{Function: d.functionID(by), Type: d.typeID(typ.of(site)),
 			From: p.list[place.of(site)], Amount: c.Amount})
 	}
