@@ -111,24 +111,33 @@ func (t *TypeTrees) forget(paths []int32) {
 	}
 }
 
-// HotPath returns the path on which most bytes of a type were allocated, the root first; nothing: there is none.
+// HotPath returns the path on which most bytes of a type were allocated, the root first; nothing: there is none. It
+// goes past code that is not recorded, where there is other code.
 func (t *TypeTrees) HotPath(of session.TypeID) []session.TypePath {
 	paths := t.reach(of)
 	inclusive, best := make([]q.Bytes, len(paths)), make([]int32, len(paths)) // best: the heaviest below, after none
-	root, most := int32(-1), q.Bytes(0)
-	for i := len(paths) - 1; i >= 0; i-- { // of several that are equal the first is taken
+	// of several that are equal the first is taken
+	heavier := func(i, than int32) bool {
+		if than < 0 {
+			return true
+		}
+		a, b := inclusive[i] > 0 && !t.isExcluded(paths[i]), inclusive[than] > 0 && !t.isExcluded(paths[than])
+		return a && !b || a == b && inclusive[i] >= inclusive[than]
+	}
+	root := int32(-1)
+	for i := len(paths) - 1; i >= 0; i-- {
 		p := paths[i]
 		inclusive[i] += t.own[p].Bytes
 		above := t.tree.Parent[p]
 		if above < 0 {
-			if inclusive[i] >= most {
-				root, most = int32(i), inclusive[i]
+			if heavier(int32(i), root) {
+				root = int32(i)
 			}
 			continue
 		}
 		at := t.position[above]
 		inclusive[at] += inclusive[i]
-		if b := best[at] - 1; b < 0 || inclusive[i] >= inclusive[b] {
+		if heavier(int32(i), best[at]-1) {
 			best[at] = int32(i) + 1
 		}
 	}
@@ -147,6 +156,12 @@ func (t *TypeTrees) HotPath(of session.TypeID) []session.TypePath {
 	}
 	t.forget(paths)
 	return out
+}
+
+// isExcluded reports whether a path is of code that is not recorded.
+func (t *TypeTrees) isExcluded(path int32) bool {
+	f := &t.data.Functions[t.tree.Group[path]]
+	return f.Kind == session.FunctionPseudo && f.RawName == session.NameExcluded
 }
 
 // PathType is what was allocated of a type on a path itself, by the id of PathValue.

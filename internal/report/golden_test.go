@@ -266,7 +266,7 @@ var goldens = map[string][]string{
 		"functions process=2 raw", "losses", "losses csv",
 	},
 	"broken": {"rules", "rules md", "rules width=80", "rules json", "rules csv",
-		"rules width=120 columns=rule,bytes,instances,object_type,from sort=bytes", "summary width=100"},
+		"rules width=120 columns=rule,bytes,instances,object_type,from sort=bytes", "summary width=100", "summary width=80"},
 	"empty": {"rules", "losses", "losses json", "summary", "summary json", "functions", "functions json", "calltree", "types", "processes",
 		"threads json", "lines", "modules", "ips csv"},
 }

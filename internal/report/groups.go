@@ -12,7 +12,7 @@ import (
 var grouped = map[analysis.By][2]string{
 	analysis.ByType: {"name module module_path process_id process_name ", "name "},
 	analysis.BySite: {"name function from stack module module_path source_file line process_id process_name ",
-		"name function from "},
+		"name from "},
 	analysis.ByFunction:  {identity, "name "},
 	analysis.ByLine:      {position + "line_name ", "place function "},
 	analysis.ByModule:    {"name module_path process_id process_name ", "name "},
@@ -22,6 +22,10 @@ var grouped = map[analysis.By][2]string{
 // byNames are the values of Options.By.
 var byNames = []string{string(analysis.ByType), string(analysis.BySite), string(analysis.ByFunction),
 	string(analysis.ByLine), string(analysis.ByModule), string(analysis.ByNamespace)}
+
+// mostBeforeFunction is how many text columns of sites come before the function that allocated: where there is no room
+// for it, the place in the user's code says enough.
+const mostBeforeFunction = 6
 
 // groupedBy returns the view with the columns for its groups.
 func (v View) groupedBy(by analysis.By) (View, error) {
@@ -40,6 +44,9 @@ func (v View) groupedBy(by analysis.By) (View, error) {
 	}
 	v.columns = slices.Concat(keys(g[0]), v.columns)
 	v.text = slices.Concat(keys(g[1]), v.text)
+	if by == analysis.BySite { // after what the view is about
+		v.text = slices.Insert(v.text, min(mostBeforeFunction, len(v.text)), "function")
+	}
 	v.places = true
 	if by = cmp.Or(by, analysis.ByType); by == analysis.ByType || by == analysis.ByFunction {
 		v.text = append(v.text, "module")

@@ -12,12 +12,13 @@ import (
 
 // lifetimeView shows how objects ended.
 var lifetimeView = View{
-	Name:     "lifetime",
-	Short:    "in which generation objects died, or that they are alive",
-	Text:     Options{Top: 30},
-	Grouped:  true,
-	columns:  keys(instances + lifetimeKeys("")),
-	text:     keys("instances instances_percent bytes bytes_percent alive_instances alive_bytes " + diedKeys()),
+	Name:    "lifetime",
+	Short:   "in which generation objects died, or that they are alive",
+	Text:    Options{Top: 30},
+	Grouped: true,
+	columns: keys(instances + lifetimeKeys("")),
+	text: keys("bytes bytes_percent alive_bytes instances instances_percent alive_instances " + // alive is always shown
+		diedKeys()),
 	sort:     "bytes",
 	build:    buildLifetime,
 	optional: keys(whereKeys()),

@@ -40,7 +40,7 @@ func (l *Lifetime) All() q.Count { return l.Collections[0] + l.Collections[1] + 
 func (l *Lifetime) Waste() q.Amount { return l.Lifetime.Dead[2] }
 
 // siteText are the text columns of the sections about sites.
-const siteText = "name bytes bytes_percent instances function from"
+const siteText = "name bytes bytes_percent from instances function"
 
 // addLifetime adds what is known of the ends of objects, if they were followed.
 func (s *Summary) addLifetime(top int) error {

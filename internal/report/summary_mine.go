@@ -15,9 +15,9 @@ import (
 
 // The text columns of the sections about places in user code.
 const (
-	causeText = "name bytes bytes_percent instances function from"
-	workText  = "name cpu_exclusive cpu_exclusive_percent elapsed_exclusive from"
-	waitText  = "name blocked_exclusive blocked_exclusive_percent voluntary_exclusive from"
+	causeText = "name bytes bytes_percent from instances function"
+	workText  = "name cpu_exclusive cpu_exclusive_percent from elapsed_exclusive"
+	waitText  = "name blocked_exclusive blocked_exclusive_percent from voluntary_exclusive"
 )
 
 // addMine adds the sections about user code.

@@ -50,6 +50,15 @@ func TestNothingStandsOut(t *testing.T) {
 		q.Bytes(8_000_190)), "bytes") {
 		t.Errorf("the hot path goes past what it does not say: %v", table.Notes)
 	}
+	types, err := r.Build(typesView, Options{Depth: 1, Top: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	path, share := types.HotPath(0)
+	if len(path) != 1 || path[0].Function != "Program.Main" || share != q.PercentOf(q.Bytes(2_000_190),
+		q.Bytes(8_000_190)) {
+		t.Errorf("most of a type was created in %v, %s of it", path, share)
+	}
 }
 
 // TestFindBothParts: the name of an async method means the method and its body.

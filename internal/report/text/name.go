@@ -74,8 +74,11 @@ func cut(how report.Cut, s string, width int) string {
 
 // cutBefore leaves out the beginning of a text up to its last word: Program.cs:12 of "Worker.Run Program.cs:12".
 func cutBefore(s string, width int) string {
-	return shorten(s[strings.LastIndexByte(s, ' ')+1:], width)
+	return shorten(lastWord(s), width)
 }
+
+// lastWord is what of a place says where it is.
+func lastWord(s string) string { return s[strings.LastIndexByte(s, ' ')+1:] }
 
 // cutName makes a short name of a function or type at most width columns wide.
 func cutName(name string, width int) string {
@@ -91,23 +94,92 @@ func cutName(name string, width int) string {
 			return name
 		}
 	}
-	if name = emptyArguments(head) + parameters; Width(name) <= width {
-		return name
+	for _, name = range append(innerArguments(head, parameters), emptyArguments(head)+parameters) {
+		if Width(name) <= width {
+			return name
+		}
 	}
 	head = emptyArguments(head)
-	for n := strings.Count(head, "."); n >= 2; n-- {
+	least := leastParts(head, parameters)
+	for n := strings.Count(head, "."); n >= least; n-- {
 		if name = names.LastParts(head, n) + parameters; Width(name) <= width {
 			return name
 		}
 	}
+	head = names.LastParts(head, least)
+	last := names.LastParts(head, 1) // what a function is called is whole as long as something of its class is there
+	class, found := strings.CutSuffix(head, "."+last)
+	if left := width - 1 - Width(last+parameters); found && left >= minClass {
+		return shorten(class, left) + "." + last + parameters
+	}
 	return shorten(name, width)
 }
 
-// emptyArguments leaves out the type arguments of a name: List<…>.Add.
+// innerArguments are the ways to cut the name of a type that leave the type arguments of its last class: they alone
+// tell apart what the compiler makes of asynchronous methods.
+func innerArguments(head, parameters string) []string {
+	last := names.LastParts(head, 1)
+	outer, found := strings.CutSuffix(head, "."+last)
+	if parameters != "" || !found || !strings.ContainsRune(last, '<') {
+		return nil
+	}
+	return []string{emptyArguments(outer) + "." + last, last}
+}
+
+// minClass is how much of a class has to be left of its name, so that it says something beside its method.
+const minClass = 8
+
+// leastParts is how many parts of a name are left out last: class and method of a function, which has parameters, with
+// what the compiler made of the method; the last class of a type.
+func leastParts(head, parameters string) int {
+	switch {
+	case parameters == "":
+		return 1
+	case strings.HasPrefix(names.LastParts(head, 1), "<"):
+		return 3
+	}
+	return 2
+}
+
+// shortestName is what is left of a name before a class, its outer class or a method is cut.
+func shortestName(name string) string {
+	head, parameters := names.CutParameters(name)
+	if end := strings.LastIndexByte(parameters, ')'); end > 1 {
+		parameters = "(" + ellipsis + parameters[end:]
+	}
+	head = emptyArguments(head)
+	return names.LastParts(head, max(2, leastParts(head, parameters))) + parameters // Entry says little without Table
+}
+
+// shortest is what a cell can be cut to that still says what it is for.
+func shortest(c report.Column, s string) string {
+	switch c.Cut {
+	case report.CutParts:
+		return shortestName(s)
+	case report.CutBeginning:
+		return lastWord(s)
+	case report.CutMiddle, report.CutEnd:
+	}
+	return s
+}
+
+// emptyArguments leaves out the type arguments of a name: List<…>.Add. What the compiler named, <lambda #0_1>, has
+// none.
 func emptyArguments(name string) string {
 	var b strings.Builder
-	depth := 0
+	depth, made, before := 0, 0, '.'
 	for _, r := range name {
+		if r == '<' && depth == 0 && (made > 0 || before == '.') {
+			made++
+		}
+		before = r
+		if made > 0 {
+			b.WriteRune(r)
+			if r == '>' {
+				made--
+			}
+			continue
+		}
 		if r == '>' {
 			depth = max(0, depth-1)
 		}

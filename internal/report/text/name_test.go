@@ -24,3 +24,43 @@ func TestCutNames(t *testing.T) {
 		}
 	}
 }
+
+// TestCutClasses: what a function is called is whole as long as something of its class is there, a nested type keeps the
+// class around it as long as it can, and the type arguments of what the compiler makes tell one from the other.
+func TestCutClasses(t *testing.T) {
+	for _, c := range []struct {
+		name  string
+		width int
+		want  string
+	}{
+		{"DefaultInterpolatedStringHandler.ToStringAndClear()", 34, "Defa…ingHandler.ToStringAndClear()"},
+		{"DefaultInterpolatedStringHandler.ToStringAndClear()", 20, "Defaul…ingAndClear()"},
+		{"List<Order>..ctor(int)", 16, "List<…>..ctor(…)"},
+		{"Cache.Get.<lambda #1_1>(int)", 27, "Cache.Get.<lambda #1_1>(…)"},
+		{"Outer.Cache.Get.<lambda #1_1>(int)", 27, "Cache.Get.<lambda #1_1>(…)"},
+		{"<startup FSI_0001>.main@()", 20, "<st…SI_0001>.main@()"},
+		{"ConcurrentDictionary<int, ValueTuple<long, string[]>>.Node", 28, "ConcurrentDictionary<…>.Node"},
+		{"ConcurrentDictionary<int, ValueTuple<long, string[]>>.Node", 27, "Node"},
+		{"Builder<Order>.Box<<async Load #3>>", 34, "Builder<…>.Box<<async Load #3>>"},
+		{"Builder<Order>.Box<<async Load #3>>", 22, "Box<<async Load #3>>"},
+		{"Builder<Order>.Box<<async Load #3>>", 18, "Builder<…>.Box<…>"},
+		{"Builder<Order>.Box<<async Load #3>>", 8, "Box<…>"},
+	} {
+		if got := cutName(c.name, c.width); got != c.want || Width(got) > c.width {
+			t.Errorf("%s at %d columns: %q, want %q", c.name, c.width, got, c.want)
+		}
+	}
+}
+
+// TestWrapNumbers: a number is on one line with its unit.
+func TestWrapNumbers(t *testing.T) {
+	for _, c := range []struct{ s, want string }{
+		{"it has 46.88 KiB of it", "it has\n46.88 KiB\nof it"},
+		{"it has (12 %) of it", "it has\n(12 %) of\nit"},
+		{"it says so B is", "it says so\nB is"},
+	} {
+		if got := wrap(c.s, 10); got != c.want {
+			t.Errorf("%q: %q, want %q", c.s, got, c.want)
+		}
+	}
+}

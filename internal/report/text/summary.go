@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	q "github.com/clrprof/clrprof/internal/quantity"
@@ -30,14 +31,11 @@ func WriteSummary(w io.Writer, of *report.Summary, o Options) error {
 	}
 	s.writeFindings(out, o)
 	s.writeFacts(out, o)
-	for _, section := range s.Sections {
-		if !s.writes(section) {
-			continue
-		}
-		fmt.Fprintf(out, "\n%s\n", o.style(styleBold, section.Title))
-		table{section.Table}.writeGrid(out, o)
+	remarks := s.remarks()
+	if hidden := s.writeSections(out, o); len(hidden) > 0 {
+		remarks = append(remarks, notShown(hidden))
 	}
-	if remarks := s.remarks(); len(remarks) > 0 {
+	if len(remarks) > 0 {
 		fmt.Fprintf(out, "\n%s\n", wrap(strings.Join(remarks, " "), o.Width))
 	}
 	for _, loss := range s.Losses {
@@ -48,6 +46,22 @@ func WriteSummary(w io.Writer, of *report.Summary, o Options) error {
 		fmt.Fprintf(out, "  %s\n", Printable(s.command(next)))
 	}
 	return out.Flush()
+}
+
+// writeSections writes the lists and returns the titles of the columns for which there was no room.
+func (s summary) writeSections(out *bufio.Writer, o Options) (hidden []string) {
+	for _, section := range s.Sections {
+		if !s.writes(section) {
+			continue
+		}
+		fmt.Fprintf(out, "\n%s\n", o.style(styleBold, section.Title))
+		for _, title := range (table{section.Table}).writeGrid(out, o) {
+			if !slices.Contains(hidden, title) {
+				hidden = append(hidden, title)
+			}
+		}
+	}
+	return hidden
 }
 
 // What a screen has room for.

@@ -35,9 +35,11 @@ const (
 	maxIndent = 32
 	// indentWidth is the width of the lines of one level.
 	indentWidth = 2
-	// minName, minTreeName (with the lines of the tree) and minOther (columns other than the
-	// first) are widths below which names say little: other columns are dropped before.
+	// Below these widths names say little, so other columns are dropped before: minName of what a table is about,
+	// minTreeName of trees, with their lines; mostLeast of functions and types beside the place in the user's code,
+	// which need less where nothing of a class is cut; minOther of other names.
 	minName     = 36
+	mostLeast   = 28
 	minTreeName = 52
 	minOther    = 14
 	// minKept columns are never dropped.
@@ -134,6 +136,29 @@ func shorten(s string, width int) string {
 	return string(runes[:front]) + ellipsis + string(runes[back:])
 }
 
+// units are what numbers are of: both stand on one line.
+var units = []string{"B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB", "ns", "µs", "ms", "s", "min", "h", "%"}
+
+// unbroken parts a sentence between words, but not a number from its unit.
+func unbroken(s string) []string {
+	var words []string
+	for _, word := range strings.Split(s, " ") {
+		n := len(words)
+		if n > 0 && slices.Contains(units, strings.TrimRight(word, ".,:;)")) && isNumber(words[n-1]) {
+			words[n-1] += " " + word
+		} else {
+			words = append(words, word)
+		}
+	}
+	return words
+}
+
+// isNumber reports whether a word is one, in parentheses or not.
+func isNumber(word string) bool {
+	word = strings.TrimLeft(word, "(<-")
+	return word != "" && strings.Trim(word, "0123456789.,") == ""
+}
+
 // wrap breaks a sentence between words into lines of at most width columns; 0: no limit. A longer word has its own
 // line.
 func wrap(s string, width int) string {
@@ -142,7 +167,7 @@ func wrap(s string, width int) string {
 	}
 	var b strings.Builder
 	used := 0
-	for i, word := range strings.Split(s, " ") {
+	for i, word := range unbroken(s) {
 		n := Width(word)
 		switch {
 		case i == 0:
@@ -174,13 +199,15 @@ type layout struct {
 	prefixes []string   // by row: the tree lines
 	widths   []int
 	name     int      // position of the column that takes what is left; -1: none
+	least    []int    // by column: the width below which it says too little
+	good     []int    // and that below which a class, a method or a place would be cut
 	hidden   []string // titles of the columns that do not fit
 }
 
 // textColumns chooses the first n of the wanted columns, and the one that rows are ordered by: words first, then
-// numbers, names last.
+// numbers, names, and last whose code it is.
 func (t table) textColumns(n int) []report.Column {
-	var words, numbers, names []report.Column
+	var words, numbers, names, places []report.Column
 	wanted := t.TextColumns[:n:n]
 	if slices.Contains(t.TextColumns[n:], t.Order) {
 		wanted = append(wanted, t.Order)
@@ -189,6 +216,8 @@ func (t table) textColumns(n int) []report.Column {
 		for _, c := range t.Columns {
 			switch {
 			case c.Key != key:
+			case c.Kind == report.Name && c.Cut == report.CutBeginning:
+				places = append(places, c)
 			case c.Kind == report.Name:
 				names = append(names, c)
 			case c.Kind == report.Text:
@@ -198,7 +227,7 @@ func (t table) textColumns(n int) []report.Column {
 			}
 		}
 	}
-	return append(append(words, numbers...), names...)
+	return slices.Concat(words, numbers, names, places)
 }
 
 // lay prints the cells of the first n text columns and measures them.
@@ -206,7 +235,8 @@ func (t table) lay(n int, o Options) layout {
 	l := layout{columns: t.textColumns(n), name: -1, prefixes: t.prefixes(maxIndent)}
 	for i, c := range l.columns {
 		l.columns[i].Title = o.Unit.title(c)
-		l.widths = append(l.widths, Width(l.columns[i].Title))
+		title := Width(l.columns[i].Title)
+		l.widths, l.good = append(l.widths, title), append(l.good, title)
 		if c.Kind == report.Name && l.name < 0 {
 			l.name = i
 		}
@@ -227,10 +257,29 @@ func (t table) lay(n int, o Options) layout {
 				width = Width(l.prefixes[row])
 			}
 			l.widths[i] = max(l.widths[i], width+Width(cells[i]))
+			l.good[i] = max(l.good[i], width+Width(shortest(l.columns[i], cells[i])))
 		}
 		l.cells = append(l.cells, cells)
 	}
+	l.needs(t.IsTree)
 	return l
+}
+
+// needs finds the widths below which columns are dropped.
+func (l *layout) needs(isTree bool) {
+	places := slices.ContainsFunc(l.columns, func(c report.Column) bool { return c.Cut == report.CutBeginning })
+	for i, c := range l.columns {
+		least := min(l.good[i], mostLeast)
+		switch {
+		case i == l.name && isTree:
+			least = min(l.widths[i], minTreeName)
+		case i == l.name && !places: // there is room enough for some parameters
+			least = min(l.widths[i], minName)
+		case c.Cut == report.CutMiddle || c.Cut == report.CutEnd:
+			least = min(l.good[i], minOther)
+		}
+		l.least = append(l.least, least)
+	}
 }
 
 // text prints a cell of a row.
@@ -260,10 +309,6 @@ func (t table) restText(row int) string {
 // fit chooses as many columns as fit into width and cuts the names to it.
 func (t table) fit(o Options) layout {
 	width := o.Width
-	least := minName
-	if t.IsTree {
-		least = minTreeName
-	}
 	for n := len(t.TextColumns); ; n-- {
 		l := t.lay(n, o)
 		if width == 0 {
@@ -275,10 +320,8 @@ func (t table) fit(o Options) layout {
 				left -= len(gap)
 			}
 			switch {
-			case i == l.name:
-				wanted += min(least, l.widths[i])
 			case c.Kind == report.Name:
-				wanted += min(minOther, l.widths[i])
+				wanted += l.least[i]
 			default:
 				left -= l.widths[i]
 			}
@@ -302,33 +345,38 @@ func (t table) fit(o Options) layout {
 	}
 }
 
-// shareNames gives the first name column two thirds, and what the others do not need.
+// shareNames gives the columns of names what is left: first what each needs so that no class, method or place is cut,
+// then the places that say whose code it is all they want, then the others, the first one before the rest.
 func (l *layout) shareNames(left int) {
-	var others []int
-	need := 0
+	var all, places []int
 	for i, c := range l.columns {
-		if c.Kind == report.Name && i != l.name {
-			others = append(others, i)
-			need += l.widths[i]
+		switch {
+		case c.Kind != report.Name:
+		case c.Cut == report.CutBeginning:
+			places = append(places, i)
+		case i == l.name:
+			all = slices.Insert(all, 0, i)
+		default:
+			all = append(all, i)
 		}
 	}
-	if l.name < 0 {
-		return
-	}
-	if l.widths[l.name]+need <= left {
-		return
-	}
-	forOthers := max(left/3, left-l.widths[l.name])
-	if len(others) == 0 {
-		forOthers = 0
-	}
-	for k, i := range others {
-		share := forOthers / (len(others) - k)
-		l.widths[i] = min(l.widths[i], max(share, 1))
-		forOthers -= l.widths[i]
+	all = append(all, places...)
+	natural := slices.Clone(l.widths)
+	for k, i := range all { // even where there is not enough for all
+		l.widths[i] = min(l.least[i], max(left/(len(all)-k), 1))
 		left -= l.widths[i]
 	}
-	l.widths[l.name] = min(l.widths[l.name], left)
+	grow := func(columns, to []int) {
+		for _, i := range columns {
+			more := max(0, min(to[i]-l.widths[i], left))
+			l.widths[i] += more
+			left -= more
+		}
+	}
+	grow(all, l.least)
+	grow(places, natural)
+	grow(all, l.good)
+	grow(all, natural)
 }
 
 // prefixes returns the lines that draw the tree before each row's name.
@@ -390,8 +438,7 @@ func WriteTable(w io.Writer, of *report.Table, o Options) error {
 		t.writeProse(out, o)
 	default:
 		if hidden := t.writeGrid(out, o); len(hidden) > 0 {
-			fmt.Fprintln(out, wrap(fmt.Sprintf("Not shown, for want of width: %s.", strings.Join(hidden, ", ")),
-				o.Width))
+			fmt.Fprintln(out, wrap(notShown(hidden), o.Width))
 		}
 	}
 	for _, loss := range t.Losses {
@@ -401,6 +448,11 @@ func WriteTable(w io.Writer, of *report.Table, o Options) error {
 		fmt.Fprintln(out, words.Note(next))
 	}
 	return out.Flush()
+}
+
+// notShown names columns for which there is no room.
+func notShown(titles []string) string {
+	return fmt.Sprintf("Not shown, for want of width: %s.", strings.Join(titles, ", "))
 }
 
 // writeGrid writes the rows and returns the titles of the columns for which there was no room.
@@ -437,7 +489,8 @@ func (t table) writeGrid(out *bufio.Writer, o Options) (hidden []string) {
 	return l.hidden
 }
 
-// rest places what is said about hidden rows where the names begin.
+// rest places what is said about hidden rows where the names begin, or before that if there is no room for it: its
+// numbers are not cut.
 func (l *layout) rest(row int, text string, width int) string {
 	indent := 0
 	for i := range max(l.name, 0) {
@@ -445,7 +498,8 @@ func (l *layout) rest(row int, text string, width int) string {
 	}
 	text = l.prefixes[row] + text
 	if width > 0 {
-		text = shorten(text, max(width-indent, minOther))
+		indent = max(0, min(indent, width-Width(text)))
+		text = shorten(text, width)
 	}
 	return strings.Repeat(" ", indent) + text
 }
