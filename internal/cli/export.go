@@ -112,29 +112,11 @@ func newExportCommand(e *environment) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "export SESSION --format FORMAT [-o FILE]",
 		Short: "Write a session in the format of another tool",
-		Long: "Write a session in the format of another tool.\n\nFormats:\n" +
-			"  pprof       for go tool pprof, speedscope, Grafana: allocations and bytes, calls, elapsed and\n" +
-			"              application time, with functions, lines, and the labels type, thread and process\n" +
-			"  speedscope  for https://www.speedscope.app: the same values, a profile for each\n" +
-			"  collapsed   for flamegraph.pl, Pyroscope, Firefox: a line for each stack, with one value\n" +
-			"  firefox     for https://profiler.firefox.com: stacks with lines by thread, with one value, and collections\n" +
-			"  chrome      for https://ui.perfetto.dev and chrome://tracing: collections and the size of the heap, in the\n" +
-			"              order of time, and for each thread the calls with one value, summed up\n" +
-			"  otlp        for OpenTelemetry: an ExportProfilesServiceRequest of profiles/v1development 1.11 (protobuf)\n" +
-			"  sarif       for code scanning and editors: what rules find, at its lines\n" +
-			"  json        for programs: every view in one document, which docs/json.md describes\n" +
-			"  csv, xml    for what reads the files of VSPerfReport: BASE_FunctionSummary.csv and so on, one for each kind\n" +
-			"              of report that the session has; -o is the BASE\n" +
-			"  html        the page of clrprof view as one file, which any browser shows without clrprof or a network\n" +
-			"  sqlite      for any SQLite tool: all tables and views of the session as docs/session.md describes\n" +
-			"              them. It is ten times as large as the session, and clrprof does not read it\n" +
-			"  parquet     for DuckDB, ClickHouse, pandas, Spark: a directory with a file for each table",
+		Long:  "Write a session in the format of another tool.",
 		Example: "  clrprof export app.clrprof --format pprof -o app.pb.gz\n" +
-			"  go tool pprof -top app.pb.gz\n" +
-			"  go tool pprof -top -sample_index application app.pb.gz\n" +
 			"  go tool pprof -http=: -tagfocus type=System.String app.pb.gz\n" +
 			"  clrprof export app.clrprof --format collapsed --value gen2_bytes -o - | flamegraph.pl > gen2.svg\n" +
-			"  clrprof export app.clrprof --format sqlite && sqlite3 app.sqlite 'select * from allocations limit 9'",
+			"  clrprof export app.clrprof --format sqlite && sqlite3 app.sqlite 'select * from allocations'",
 		Args: arguments(1, 1, "a SESSION"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			ctx, stop := signal.NotifyContext(cmd.Context(), os.Interrupt, syscall.SIGTERM)
@@ -143,6 +125,13 @@ func newExportCommand(e *environment) *cobra.Command {
 			return x.run(ctx, e, args[0])
 		},
 	}
+	x.flags(cmd)
+	cmd.SetHelpFunc(exportHelp(e, &x.format))
+	return cmd
+}
+
+// flags adds the flags to a command.
+func (x *exportFlags) flags(cmd *cobra.Command) {
 	f := cmd.Flags()
 	f.StringVar(&x.format, "format", "", "the format: "+strings.Join(formatNames(), ", "))
 	f.StringVar(&x.value, "value", "",
@@ -161,7 +150,6 @@ func newExportCommand(e *environment) *cobra.Command {
 	f.BoolVarP(&x.force, "force", "f", false, "replace the file if it exists")
 	x.shape.add(cmd)
 	x.only.add(cmd)
-	return cmd
 }
 
 // run writes the file, unless ctx is done before it is there: then there is none.

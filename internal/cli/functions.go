@@ -24,8 +24,8 @@ type functionFlags struct {
 
 // controlFlags are the flags by which functions change what is recorded, with what they say of themselves.
 var controlFlags = [4]struct{ name, usage string }{
-	{instrument.FlagStartAt, "record from a call of one of these functions on: PATTERN[:before|after|top|bottom]" +
-		"[:global|process|thread]; give --stopped to record nothing before"},
+	{instrument.FlagStartAt, "record from a call of one of these functions on: PATTERN[:POINT][:LEVEL], with " +
+		"POINT before|after|top|bottom and LEVEL global|process|thread; give --stopped to record nothing before"},
 	{instrument.FlagStopAt, "record nothing more from a call of one of these functions on, as --start-at"},
 	{instrument.FlagPauseAt, "pause at each call of these functions once more, as --start-at"},
 	{instrument.FlagResumeAt, "resume at each call of these functions what was paused once, as --start-at"},

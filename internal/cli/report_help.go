@@ -11,13 +11,22 @@ import (
 	"github.com/clrprof/clrprof/internal/report"
 )
 
+// flagGroup is a line of a help that fits on a screen: flags that belong together.
+type flagGroup struct{ what, flags string }
+
+// The flags that select a part of a session.
+const (
+	selectedPart      = "--time A..B  --from  --to  --mark A..B  --gc A..B  --process  --thread"
+	selectedFunctions = "--module  --namespace  --function  --type  --focus  --hide PATTERN  --my-code"
+)
+
 // reportFlagGroups are the flags of report, as its help names them: what each does is in the help of a view.
-var reportFlagGroups = []struct{ what, flags string }{
+var reportFlagGroups = []flagGroup{
 	{"rows", "--top N  --limit N  --sort COLUMN  --columns A,B  --by WHAT  --range PATTERN"},
 	{"trees", "--depth N  --min PERCENT  --min-share PERCENT  --root NAME  --hot"},
 	{"", "--bottom-up  --fold-recursion  --async HOW"},
-	{"a part", "--time A..B  --from  --to  --mark A..B  --gc A..B  --process  --thread"},
-	{"", "--module  --namespace  --function  --type  --focus  --hide PATTERN  --my-code"},
+	{"a part", selectedPart},
+	{"", selectedFunctions},
 	{"", "--filter FILE"},
 	{"output", "--json  --csv  --tsv  --md  --width N  --full-names  --color WHEN"},
 	{"", "--unit UNIT  --raw  --no-pager"},
@@ -42,7 +51,11 @@ func reportHelp(e *environment, output *outputFlags) func(*cobra.Command, []stri
 func writeReportHelp(w io.Writer, cmd *cobra.Command) {
 	fmt.Fprintf(w, "%s\n\nUsage:\n  clrprof %s\n\n%s\n\nExamples:\n%s\n\nFlags (clrprof report VIEW --help says what "+
 		"they do, and what columns are):\n", cmd.Long, cmd.Use, viewList(), cmd.Example)
-	for _, g := range reportFlagGroups {
+	writeFlagGroups(w, reportFlagGroups)
+}
+
+func writeFlagGroups(w io.Writer, groups []flagGroup) {
+	for _, g := range groups {
 		fmt.Fprintf(w, "  %-9s%s\n", g.what, g.flags)
 	}
 }
@@ -70,5 +83,5 @@ func writeViewHelp(w io.Writer, cmd *cobra.Command, view report.View) {
 			fmt.Fprintf(w, "  %-*s  %s\n", width, key, report.Describe(key))
 		}
 	}
-	fmt.Fprintf(w, "\nFlags:\n%s", cmd.LocalFlags().FlagUsages())
+	fmt.Fprintf(w, "\nFlags:\n%s", cmd.LocalFlags().FlagUsagesWrapped(helpWidth))
 }

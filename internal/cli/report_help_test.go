@@ -5,43 +5,95 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+
+	"github.com/clrprof/clrprof/internal/export/pprof"
 )
 
-// maxHelp is how many lines and columns the help of report has at most: a screen.
+// maxHelpLines and maxHelpColumns are what a help that fits on a screen has at most.
 const (
 	maxHelpLines   = 50
 	maxHelpColumns = 100
 )
 
-// TestReportHelp: the help of report fits on a screen and names every flag.
-func TestReportHelp(t *testing.T) {
+// TestHelpFits: the helps of report and export fit on a screen and name every flag.
+func TestHelpFits(t *testing.T) {
+	var help bytes.Buffer
 	cmd := newReportCommand(&environment{})
-	var out bytes.Buffer
-	writeReportHelp(&out, cmd)
-	lines := strings.Split(strings.TrimRight(out.String(), "\n"), "\n")
-	if len(lines) > maxHelpLines {
-		t.Errorf("%d lines", len(lines))
+	writeReportHelp(&help, cmd)
+	testHelpFits(t, cmd, help.String(), maxHelpLines)
+	help.Reset()
+	cmd = newExportCommand(&environment{})
+	writeExportHelp(&help, cmd)
+	testHelpFits(t, cmd, help.String(), 40)
+}
+
+func testHelpFits(t *testing.T, cmd *cobra.Command, help string, most int) {
+	t.Helper()
+	lines := strings.Split(strings.TrimRight(help, "\n"), "\n")
+	if len(lines) > most {
+		t.Errorf("%s: %d lines", cmd.Name(), len(lines))
 	}
 	for _, line := range lines {
 		if len(line) > maxHelpColumns {
-			t.Errorf("%d columns: %s", len(line), line)
+			t.Errorf("%s: %d columns: %s", cmd.Name(), len(line), line)
 		}
 	}
-	words := strings.Fields(out.String())
 	named := map[string]bool{}
-	for _, w := range words {
+	for _, w := range strings.Fields(strings.ReplaceAll(help, ",", "")) {
 		named[w] = true
 	}
 	cmd.LocalFlags().VisitAll(func(f *pflag.Flag) {
 		if f.Name != "help" && !named["--"+f.Name] {
-			t.Errorf("--%s is not named", f.Name)
+			t.Errorf("%s: --%s is not named", cmd.Name(), f.Name)
 		}
 	})
 	for w := range named {
 		if name, ok := strings.CutPrefix(w, "--"); ok && name != "help" && !strings.HasSuffix(name, ")") &&
 			cmd.Flags().Lookup(name) == nil {
-			t.Errorf("there is no --%s", name)
+			t.Errorf("%s: there is no --%s", cmd.Name(), name)
+		}
+	}
+}
+
+// TestFormatHelp: each format has a help, whose flags are those that it takes.
+func TestFormatHelp(t *testing.T) {
+	for _, format := range exportFormats {
+		cmd := newExportCommand(&environment{})
+		var help bytes.Buffer
+		writeFormatHelp(&help, cmd, format)
+		if !strings.HasPrefix(help.String(), format.name+" is for ") {
+			t.Errorf("%s: %s", format.name, help.String())
+		}
+		for flag, value := range map[string]string{"value": "bytes", "sample-types": "go", "labels": "type",
+			"disable": "linq", "root": "Main", "fold-recursion": "true", "by": "module", "async": "physical",
+			"hot": "true", "bottom-up": "true", "merge-threads": "true", "min-share": "1"} {
+			x := &exportFlags{format: format.name, sampleTypes: string(pprof.Clrprof)}
+			set := &cobra.Command{}
+			x.flags(set)
+			if err := set.Flags().Set(flag, value); err != nil {
+				t.Fatal(err)
+			}
+			err := x.check(format)
+			if _, refused := x.pprofOptions(format); err == nil {
+				err = refused
+			}
+			if named := strings.Contains(help.String(), "--"+flag+" "); named != (err == nil) {
+				t.Errorf("%s: --%s is in its help: %v, but: %v", format.name, flag, named, err)
+			}
+		}
+	}
+}
+
+// TestFlagsAreWrapped: no command's flags are described in lines that a terminal would break anywhere.
+func TestFlagsAreWrapped(t *testing.T) {
+	for _, cmd := range newRoot(&environment{}).Commands() {
+		_, flags, _ := strings.Cut(cmd.UsageString(), "\nFlags:\n")
+		for line := range strings.Lines(flags) {
+			if len(line) > helpWidth+1 {
+				t.Errorf("%s: %d columns: %s", cmd.Name(), len(line), line)
+			}
 		}
 	}
 }

@@ -120,6 +120,8 @@ func newRoot(e *environment) *cobra.Command {
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		return usage("%s: see %s --help", flagError(err), cmd.CommandPath())
 	})
+	root.SetUsageTemplate(strings.ReplaceAll(root.UsageTemplate(), "Flags.FlagUsages",
+		fmt.Sprintf("Flags.FlagUsagesWrapped %d", helpWidth))) // else a flag is on one line, however long that is
 	root.Version = Version
 	root.SetVersionTemplate("clrprof {{.Version}}\n")
 	root.AddCommand(newRunCommand(e), newAttachCommand(e), newEnvCommand(e), newTopCommand(e), newListCommand(e),

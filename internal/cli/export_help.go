@@ -1,0 +1,122 @@
+package cli
+
+import (
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+)
+
+// formatHelp says what the formats are for: in a line, and what else there is to say of each.
+var formatHelp = []struct{ names, short, more string }{
+	{"pprof", "go tool pprof, speedscope, Grafana: functions, lines, all values",
+		"Sample types are allocations, bytes and what became of them, calls, elapsed, application and\n" +
+			"CPU time; labels are type, thread and process. go tool pprof -sample_index chooses a value,\n" +
+			"-tagfocus a label."},
+	{"speedscope", "https://www.speedscope.app: a profile for each value, and one for each thread",
+		"A frame is a function. Browsers do not open files of more than some 100 MB: select less."},
+	{"collapsed", "flamegraph.pl, inferno, Pyroscope: a line for each stack, with one value",
+		"The value is bytes, or elapsed with --time, unless --value names another one."},
+	{"firefox", "https://profiler.firefox.com: stacks with lines, with one value; collections",
+		"A session knows how much, not in which order: the file has no order of calls."},
+	{"chrome", "https://ui.perfetto.dev, chrome://tracing: the heap over time, and calls summed up",
+		"A session knows how much, not in which order: the file has no order of calls. A nanosecond in\n" +
+			"it stands for a byte, an object or a nanosecond."},
+	{"otlp", "OpenTelemetry: an ExportProfilesServiceRequest (protobuf)",
+		"It is of profiles/v1development, opentelemetry-proto 1.11: each process a resource, each kind\n" +
+			"of value a profile."},
+	{"sarif", "code scanning and editors: what rules find, at its lines",
+		"clrprof report SESSION rules shows the same; docs/rules.md describes each rule."},
+	{"json", "programs: every view in one document",
+		"docs/json.md describes it. clrprof report SESSION VIEW --json is one view."},
+	{"csv, xml", "what reads the files of VSPerfReport: BASE_FunctionSummary.csv and so on",
+		"-o is the BASE. There is a file for each kind of report that the session has, or for those of\n" +
+			"--summary; -o - writes one kind to standard output."},
+	{"html", "any browser: the page of clrprof view as one file",
+		"It needs neither clrprof nor a network. Filters and SQL need the session, so they are not in\n" +
+			"it; what has less than --min-share percent of the whole is not in its call tree."},
+	{"sqlite", "any SQLite tool: all tables and views of the session",
+		"docs/session.md describes them. It is ten times as large as the session, and clrprof does not\n" +
+			"read it."},
+	{"parquet", "DuckDB, ClickHouse, pandas, Spark: a directory with a file for each table",
+		"docs/session.md describes the tables."},
+}
+
+// exportFlagGroups are the flags of export, as its help names them: what each does is in the help of a format.
+var exportFlagGroups = []flagGroup{
+	{"file", "-o, --output FILE (-: standard output)  -f, --force"},
+	{"a part", selectedPart},
+	{"", selectedFunctions},
+	{"", "--filter FILE"},
+	{"stacks", "--async HOW  --root FUNCTION  --by WHAT  --fold-recursion  --min-share PERCENT"},
+	{"", "--merge-threads  --bottom-up  --hot"},
+	{"formats", "--value NAME  --sample-types NAMES  --labels A,B  --summary KINDS  --disable RULES"},
+}
+
+// exportHelp prints the help of the command, or of a format that is named.
+func exportHelp(e *environment, format *string) func(*cobra.Command, []string) {
+	return func(cmd *cobra.Command, _ []string) {
+		for _, name := range append(slices.Clone(cmd.Flags().Args()), *format) {
+			if chosen, err := findFormat(name); err == nil {
+				writeFormatHelp(e.stdout, cmd, chosen)
+				return
+			}
+		}
+		writeExportHelp(e.stdout, cmd)
+	}
+}
+
+// writeExportHelp prints what fits on a screen.
+func writeExportHelp(w io.Writer, cmd *cobra.Command) {
+	fmt.Fprintf(w, "%s\n\nUsage:\n  clrprof %s\n\nFormats, and what opens them:\n", cmd.Long, cmd.Use)
+	for _, f := range formatHelp {
+		fmt.Fprintf(w, "  %-11s %s\n", f.names, f.short)
+	}
+	fmt.Fprintf(w, "\nExamples:\n%s\n\nFlags (clrprof export FORMAT --help says what those of a format do):\n", cmd.Example)
+	writeFlagGroups(w, exportFlagGroups)
+}
+
+// writeFormatHelp prints what a format is, and the flags that it has.
+func writeFormatHelp(w io.Writer, cmd *cobra.Command, chosen exportFormat) {
+	for _, f := range formatHelp {
+		if slices.Contains(strings.Split(f.names, ", "), chosen.name) {
+			fmt.Fprintf(w, "%s is for %s.\n\n%s\n", chosen.name, f.short, f.more)
+		}
+	}
+	fmt.Fprintf(w, "\nUsage:\n  clrprof export SESSION --format %s [-o FILE] [flags]\n", chosen.name)
+	own := pflag.NewFlagSet("", pflag.ContinueOnError)
+	cmd.LocalFlags().VisitAll(func(f *pflag.Flag) {
+		if f.Name != "format" && chosen.takes(f) {
+			own.AddFlag(f)
+		}
+	})
+	fmt.Fprintf(w, "\nFlags:\n%s", own.FlagUsagesWrapped(helpWidth))
+}
+
+// helpWidth is how wide flags are described.
+const helpWidth = 100
+
+// onlyOfTrees are flags of what has a call tree, and is no stacks.
+var onlyOfTrees = []string{"bottom-up", "hot"}
+
+// takes reports whether a format goes with a flag. What it does in some formats alone begins with their names.
+func (f exportFormat) takes(flag *pflag.Flag) bool {
+	of, _, found := strings.Cut(flag.Usage, ": ")
+	shaped := f.stacks || f.hasTree()
+	switch names := strings.Split(of, ", "); {
+	case flag.Name == "min-share":
+		return shaped || f.name == "html"
+	case strings.HasPrefix(of, "stacks and call trees"), flag.Name == "merge-threads":
+		return shaped
+	case slices.Contains(onlyOfTrees, flag.Name):
+		return f.hasTree()
+	case found && slices.ContainsFunc(names, func(name string) bool { _, err := findFormat(name); return err == nil }):
+		return slices.Contains(names, f.name)
+	case flag.Name == "output", flag.Name == "force", flag.Name == "help":
+		return true
+	}
+	return f.file == nil // a selection: a file has everything
+}
