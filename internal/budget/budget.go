@@ -158,8 +158,8 @@ func (l *Limit) compile() error {
 		return errors.New("floor goes with grow")
 	}
 	var errs [3]error
-	l.max, errs[0] = l.metric.parse("max", l.Max)
-	l.floor, errs[1] = l.metric.parse("floor", l.Floor)
+	l.max, errs[0] = l.metric.unit.parse("max", l.Max)
+	l.floor, errs[1] = l.metric.unit.parse("floor", l.Floor)
 	l.grow, errs[2] = parseShare(l.Grow)
 	return errors.Join(errs[:]...)
 }
@@ -223,14 +223,27 @@ func (u unit) print(n int64) string {
 	return q.Count(n).String()
 }
 
+// ParseValue reads a value as a budget has it, of something that is counted in bytes, nanoseconds or things (count);
+// messages call it key.
+func ParseValue(of, key, text string) (int64, error) {
+	u := count
+	switch of {
+	case "bytes":
+		u = bytes
+	case "nanoseconds":
+		u = duration
+	}
+	return u.parse(key, text)
+}
+
 // parse reads a value; "" is 0.
-func (m *metric) parse(key, text string) (int64, error) {
+func (u unit) parse(key, text string) (int64, error) {
 	text = strings.TrimSpace(text)
 	if text == "" {
 		return 0, nil
 	}
 	n, err, wanted := int64(0), error(nil), ""
-	switch m.unit {
+	switch u {
 	case duration:
 		var d time.Duration
 		d, err = time.ParseDuration(strings.ReplaceAll(text, " ", ""))

@@ -5,11 +5,13 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/clrprof/clrprof/internal/analysis"
+	"github.com/clrprof/clrprof/internal/budget"
 	"github.com/clrprof/clrprof/internal/report"
 	"github.com/clrprof/clrprof/internal/report/text"
 	"github.com/clrprof/clrprof/internal/session"
@@ -25,6 +27,8 @@ type diffFlags struct {
 	column string
 	top    int
 	md     bool
+	least  string
+	order  string
 	old    []string
 	new    []string
 }
@@ -44,6 +48,7 @@ func newDiffCommand(e *environment) *cobra.Command {
 		Example: "  clrprof diff before.clrprof after.clrprof\n" +
 			"  clrprof diff before.clrprof after.clrprof types --column instances\n" +
 			"  clrprof diff before.clrprof after.clrprof lines --function 'Shop.*' --json\n" +
+			"  clrprof diff before.clrprof after.clrprof --threshold 5% --sort delta_percent\n" +
 			"  clrprof diff before.clrprof after.clrprof --md\n" +
 			"  clrprof diff before.clrprof after.clrprof sites --type 'Shop.*'\n" +
 			"  clrprof diff --old b1.clrprof,b2.clrprof,b3.clrprof --new a1.clrprof,a2.clrprof,a3.clrprof lifetime",
@@ -72,6 +77,10 @@ func newDiffCommand(e *environment) *cobra.Command {
 	f.StringSliceVar(&d.old, "old", nil, "several runs in place of OLD, separated by commas")
 	f.StringSliceVar(&d.new, "new", nil, "several runs in place of NEW, separated by commas")
 	f.IntVar(&d.top, "top", diffTop, "rows; 0: all (default with --json, --csv, --tsv: all)")
+	f.StringVar(&d.least, "threshold", "", "only differences of at least this much: as 64K, 10ms or 1000, as the column is, "+
+		"or as 5% of the baseline")
+	f.StringVar(&d.order, "sort", "", "order by delta (default), delta_percent, baseline or comparison, the greatest "+
+		"first, whatever its sign, or by name")
 	f.BoolVar(&d.md, "md", false, "print Markdown, for a comment on a pull request")
 	d.only.add(cmd)
 	d.output.add(cmd)
@@ -128,6 +137,11 @@ func (d *diffFlags) run(e *environment, view string, limited bool) error {
 		return readError(known(err))
 	}
 	notes = append(notes, report.DifferenceNote(c, d.old[0], d.new[0]))
+	left, err := d.choose(c)
+	if err != nil {
+		return err
+	}
+	notes = append(notes, left...)
 	records := report.Differences(c)
 	if top := d.top; top > 0 && records.Len() > top && (format == asText || limited) {
 		notes = append(notes, fmt.Sprintf("%d of %d differences are shown; --top 0 shows them all.", top,
@@ -138,7 +152,7 @@ func (d *diffFlags) run(e *environment, view string, limited bool) error {
 		tell(e, notes)
 		return written(writeRecords(e.stdout, records, format, layout))
 	}
-	head := text.Printable(strings.Join(notes, " ")) + "\n"
+	head := text.Wrap(text.Printable(strings.Join(notes, " ")), layout.Width) + "\n"
 	if d.md {
 		layout.Markdown, head = true, text.Markdown(strings.Join(notes, " "))+"\n"
 	}
@@ -149,6 +163,28 @@ func (d *diffFlags) run(e *environment, view string, limited bool) error {
 		return written(err)
 	}
 	return written(writeRecords(e.stdout, records, format, layout))
+}
+
+// choose leaves out the differences that are less than the threshold, which it says, and orders the others.
+func (d *diffFlags) choose(c *analysis.Comparison) ([]string, error) {
+	var t report.Threshold
+	var err error
+	if share, found := strings.CutSuffix(strings.TrimSpace(d.least), "%"); !found {
+		t.Least, err = budget.ParseValue(c.Unit, "--threshold", d.least)
+	} else if t.Percent, err = strconv.ParseFloat(strings.TrimSpace(share), 64); err != nil || !(t.Percent >= 0) {
+		err = fmt.Errorf("--threshold %q: want a percentage, such as 5%%", d.least)
+	}
+	if err != nil {
+		return nil, exit(exitUsage, err)
+	}
+	var notes []string
+	if left := t.Apply(c); left != "" {
+		notes = append(notes, left)
+	}
+	if d.order != "" {
+		err = readError(report.OrderDifferences(c, d.order))
+	}
+	return notes, err
 }
 
 // selection compiles the flags for a session. A pattern may match nothing in it that matches something in another

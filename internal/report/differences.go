@@ -82,6 +82,7 @@ func Differences(c *analysis.Comparison) *Records {
 		}
 		return row
 	}
+	r.Cut = map[string]Cut{"name": CutParts, "module": CutMiddle, "source_file": CutMiddle, "stack": CutMiddle}
 	r.Format = func(column string, n int64) string {
 		switch column {
 		case "delta":

@@ -12,6 +12,8 @@ type Records struct {
 	Rows    [][]any
 	// Format is how text prints the integers of a column; nil: as they are.
 	Format func(column string, n int64) string
+	// Cut is how text cuts the columns that it may cut to the width of the terminal; nil: none.
+	Cut map[string]Cut
 
 	count int             // of rows that are made one by one
 	late  func(int) []any // makes them; nil: they are Rows

@@ -5,3 +5,6 @@ func Fit(name string, width int) string { return cutName(Printable(name), width)
 
 // Align makes text that is printable width columns wide: cut, or filled up at its left or right side.
 func Align(text string, width int, right bool) string { return pad(shorten(text, width), width, right) }
+
+// Wrap breaks a sentence into lines of at most width columns, between words; 0: no limit.
+func Wrap(s string, width int) string { return wrap(s, width) }

@@ -56,7 +56,28 @@ func (r records) grid() (titles []string, cells [][]string, numeric []bool) {
 	return titles, cells, numeric
 }
 
-// WriteRecords writes records as a table. It shortens no name: who writes a query asks for what it returns.
+// cutTo makes the columns that may be cut as narrow as the width wants, names last.
+func (r records) cutTo(width int, widths []int) {
+	over := len(gap)*(len(widths)-1) - width
+	for _, w := range widths {
+		over += w
+	}
+	for _, step := range []struct {
+		how   report.Cut
+		least int
+	}{{report.CutMiddle, minOther}, {report.CutParts, mostLeast}, {report.CutParts, minOther}} {
+		for i := len(widths) - 1; i >= 0 && width > 0; i-- {
+			if how, ok := r.Cut[r.Columns[i]]; ok && how == step.how && over > 0 {
+				less := min(over, max(0, widths[i]-step.least))
+				widths[i] -= less
+				over -= less
+			}
+		}
+	}
+}
+
+// WriteRecords writes records as a table. It shortens no name of a query's result: who writes one asks for what it
+// returns.
 func WriteRecords(w io.Writer, of *report.Records, o Options) error {
 	r := records{of}
 	if o.Markdown {
@@ -70,10 +91,11 @@ func WriteRecords(w io.Writer, of *report.Records, o Options) error {
 			widths[i] = max(widths[i], Width(s))
 		}
 	}
+	r.cutTo(o.Width, widths)
 	line := func(row []string, style string) {
 		parts := make([]string, len(row))
 		for i, s := range row {
-			parts[i] = pad(s, widths[i], numeric[i])
+			parts[i] = pad(cut(r.Cut[r.Columns[i]], s, widths[i]), widths[i], numeric[i])
 		}
 		fmt.Fprintln(out, o.style(style, strings.TrimRight(strings.Join(parts, gap), " ")))
 	}
