@@ -259,6 +259,10 @@ func (r *reportFlags) checkChoices(name string, view report.View) error {
 		return usage("--hot is the way from the root down: give it or --bottom-up")
 	case r.share < 0:
 		return usage("--min-share cannot be negative")
+	case name != "summary" && r.allCode:
+		return usage("view %s is of all code: --all-code is for the summary", name)
+	case name != "summary" && !view.Judges && len(r.disable) > 0:
+		return usage("view %s has no rules: --disable is for the summary and the view rules", name)
 	}
 	return checkRules(r.disable)
 }
@@ -337,6 +341,8 @@ func (r *reportFlags) view(name string, args []string) (report.View, error) {
 		return view, usage("--range is one row for functions, --by one for each group: give one of the two")
 	case r.inRange != "" && !view.Ranged:
 		return view, usage("view %s has no --range: it is for the view functions", name)
+	case (r.depth > 0 || r.min > 0) && !view.IsTree() && r.by == "":
+		return view, usage("view %s is a list: --depth and --min are for trees", name)
 	case len(args) == 2 && view.Needs == report.NeedsFunction:
 		return view, usage("view %s needs the name of a function: clrprof report %s %s NAME", name, args[0], name)
 	}
