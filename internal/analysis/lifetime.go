@@ -61,7 +61,7 @@ func (d *Data) Lifetimes() (*Lifetimes, error) {
 	if len(d.Followed) == 0 {
 		return nil, ErrNoLifetime
 	}
-	born, err := d.SiteAmounts()
+	born, err := d.addUpSites()
 	if err != nil {
 		return nil, err
 	}

@@ -293,22 +293,26 @@ func (d *Data) find(table string, slice session.SliceID, site session.SiteID) (s
 
 // SiteAmounts returns what each site allocated, in the order of Sites. It is kept, and not to be changed.
 func (d *Data) SiteAmounts() ([]q.Amount, error) {
+	out, err := d.addUpSites()
+	if err == nil {
+		d.amounts = out
+	}
+	return out, err
+}
+
+// addUpSites is SiteAmounts for those who keep the amounts in another form: they are not kept twice.
+func (d *Data) addUpSites() ([]q.Amount, error) {
 	if d.amounts != nil {
 		return d.amounts, nil
 	}
 	out := make([]q.Amount, len(d.Sites))
-	var err error
 	if d.in.gcs != nil {
-		err = d.bornBetween(out)
-	} else {
-		err = d.eachValue(d.in.span, func(slice, site int32, v *session.SiteValue) {
-			if d.in.inSlice(slice) && lets(d.in.sites, site) {
-				out[site] = out[site].Add(v.Amount)
-			}
-		})
+		return out, d.bornBetween(out)
 	}
-	if err == nil {
-		d.amounts = out
-	}
+	err := d.eachValue(d.in.span, func(slice, site int32, v *session.SiteValue) {
+		if d.in.inSlice(slice) && lets(d.in.sites, site) {
+			out[site] = out[site].Add(v.Amount)
+		}
+	})
 	return out, err
 }

@@ -157,7 +157,7 @@ func (x *SampleSet) readMemory(sel Selection) error {
 	if !errors.Is(err, ErrNoLifetime) {
 		return err
 	}
-	born, err := x.data.SiteAmounts()
+	born, err := x.data.addUpSites()
 	x.amounts = make([]Lifetime, len(born))
 	for i, a := range born {
 		x.amounts[i].Born = a
