@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/clrprof/clrprof/internal/analysis"
+	q "github.com/clrprof/clrprof/internal/quantity"
 	"github.com/clrprof/clrprof/internal/session"
 	"github.com/clrprof/clrprof/internal/session/sessiontest"
 )
@@ -161,6 +162,42 @@ func parseObjects(t *testing.T, b []byte) []map[string]any {
 		t.Fatalf("%v in %s", err, b)
 	}
 	return out
+}
+
+// TestBytesWithoutInstruction: the list of instructions says how much of the bytes is at none of them.
+func TestBytesWithoutInstruction(t *testing.T) {
+	said := 0
+	sessions := sessiontest.Various(30, 0)
+	for _, name := range slices.Sorted(mapsKeys(sessions)) {
+		b := sessions[name]
+		if len(b.SiteValues) == 0 {
+			continue
+		}
+		r := made(t, b)
+		table, err := r.Build(ipsView, Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var placed, all q.Amount
+		for _, row := range table.Rows {
+			placed = placed.Add(row.values.Exclusive)
+		}
+		for _, v := range b.SiteValues {
+			all = all.Add(v.Amount)
+		}
+		at := slices.IndexFunc(table.Notes, func(n Note) bool { return n.Kind == NoteBytesWithoutInstruction })
+		if (at >= 0) != (placed != all) {
+			t.Errorf("%s: %v of %v are at instructions, and the notes are %v", name, placed, all, table.Notes)
+		} else if at >= 0 {
+			said++
+			if want := q.PercentOf(all.Bytes-placed.Bytes, all.Bytes); table.Notes[at].Facts[0] != want {
+				t.Errorf("%s: %v without an instruction, want %v", name, table.Notes[at].Facts[0], want)
+			}
+		}
+	}
+	if said == 0 {
+		t.Error("everything is at an instruction, in all sessions")
+	}
 }
 
 // TestTreeAgreesWithSQL compares the call tree with the SQL view, whose rows are in another order.

@@ -30,14 +30,17 @@ func buildInstructions(b *builder) error {
 		return err
 	}
 	b.table.Rows = b.limit(list, exclusiveCost)
-	if !b.hasTime() {
-		return nil
-	}
-	var placed q.Time
+	var placed q.Amount
+	var placedTime q.Time
 	for _, r := range list {
-		placed = placed.Add(exclusiveCost(&r).time)
+		placed, placedTime = placed.Add(r.values.Exclusive), placedTime.Add(exclusiveCost(&r).time)
 	}
-	without := b.shownTime.Inclusive.Sub(placed)
-	b.note(NoteWithoutInstruction, q.PercentOf(b.elapsed(without), b.elapsed(b.totalTime.Inclusive)))
+	if without := b.shown.Sub(placed); !without.IsZero() {
+		b.note(NoteBytesWithoutInstruction, q.PercentOf(without.Bytes, b.total.Bytes))
+	}
+	if b.hasTime() {
+		without := b.shownTime.Inclusive.Sub(placedTime)
+		b.note(NoteWithoutInstruction, q.PercentOf(b.elapsed(without), b.elapsed(b.totalTime.Inclusive)))
+	}
 	return nil
 }
