@@ -65,7 +65,7 @@ func (s *Server) compare(w http.ResponseWriter, r *http.Request) error {
 	older, newer := s.sessions[1].Path(), s.sessions[0].Path()
 	records := report.Differences(c)
 	out := compared{View: c.View, Column: c.Column, Note: report.DifferenceNote(c, older, newer), Total: records.Len(),
-		Unit: c.Unit,
+		Unit:    c.Unit,
 		Columns: records.Columns,
 		Rows:    [][]any{}, Texts: [][]string{}, Command: s.diffCommand(r, c.View, c.Column)}
 	for i := range min(records.Len(), mostRows) {
