@@ -185,7 +185,7 @@ func TestBytesWithoutInstruction(t *testing.T) {
 		for _, v := range b.SiteValues {
 			all = all.Add(v.Amount)
 		}
-		at := slices.IndexFunc(table.Notes, func(n Note) bool { return n.Kind == NoteBytesWithoutInstruction })
+		at := slices.IndexFunc(table.Notes, func(n Note) bool { return n.Kind == NoteUnplacedBytes })
 		if (at >= 0) != (placed != all) {
 			t.Errorf("%s: %v of %v are at instructions, and the notes are %v", name, placed, all, table.Notes)
 		} else if at >= 0 {

@@ -245,6 +245,7 @@ var goldens = map[string][]string{
 		"snapshot argument=Shop.Order json", "snapshot argument=Tree.Node", "snapshot argument=string",
 		"snapshot thread=1 top=1 width=100"},
 	"timed": {
+		"events",
 		"summary", "summary all-code", "summary json", "summary csv", "summary raw", "functions", "functions width=80",
 		"functions json", "functions unit=us", "functions raw unit=ticks", "functions late json",
 		"functions range=Clock.dll",
@@ -265,10 +266,13 @@ var goldens = map[string][]string{
 		"modules depth=4 width=120", "lines", "ips", "threads unit=ms", "processes", "header", "types",
 		"functions process=2 raw", "losses", "losses csv",
 	},
+	"acted": {"events", "events width=80", "events json", "events by=function width=100", "events by=thread csv",
+		"events thread=2", "events late sort=event_lost", "events top=2"},
 	"broken": {"rules", "rules md", "rules width=80", "rules json", "rules csv",
 		"rules width=120 columns=rule,bytes,instances,object_type,from sort=bytes", "summary width=100", "summary width=80"},
 	"empty": {"rules", "losses", "losses json", "summary", "summary json", "functions", "functions json", "calltree", "types", "processes",
-		"threads json", "lines", "modules", "ips csv"},
+		"threads json", "lines", "modules", "ips csv",
+		"interactions", "events json"},
 }
 
 func TestGolden(t *testing.T) {

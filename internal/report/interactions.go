@@ -77,6 +77,9 @@ func buildInteractions(b *builder) error {
 	if err != nil {
 		return err
 	}
+	if len(list) == 0 {
+		b.note(NoteNoneRecorded, "--interactions")
+	}
 	var rows []Row
 	for i := range list {
 		in := &list[i]

@@ -36,7 +36,7 @@ func buildInstructions(b *builder) error {
 		placed, placedTime = placed.Add(r.values.Exclusive), placedTime.Add(exclusiveCost(&r).time)
 	}
 	if without := b.shown.Sub(placed); !without.IsZero() {
-		b.note(NoteBytesWithoutInstruction, q.PercentOf(without.Bytes, b.total.Bytes))
+		b.note(NoteUnplacedBytes, q.PercentOf(without.Bytes, b.total.Bytes))
 	}
 	if b.hasTime() {
 		without := b.shownTime.Inclusive.Sub(placedTime)

@@ -118,6 +118,9 @@ func buildEvents(b *builder) error {
 	if err != nil {
 		return err
 	}
+	if len(list) == 0 && b.source.Selection().IsZero() {
+		b.note(NoteNoneRecorded, "--time --events sched,page-faults,io")
+	}
 	if b.options.By != "" {
 		b.table.IsTree = false
 		rows := b.eventGroups(list)

@@ -26,7 +26,7 @@ const groups: { label: string; views: Entry[] }[] = [
   { label: "Look", views: [{ name: "overview" }, { name: "flame" }, { name: "calltree" }, { name: "compare", when: (s) => !!s.older }, { name: "rules" }] },
   { label: "Code", views: [{ name: "functions" }, { name: "callers" }, { name: "function" }, { name: "modules" }, { name: "lines" }, { name: "ips" }] },
   { label: "Memory", views: [{ name: "types", when: (s) => s.has_memory }, ...["lifetime", "ages", "gcs", "survivors", "diff-gcs"].map((name) => ({ name, when: lived })), { name: "snapshot", when: (s) => s.has_snapshot }] },
-  { label: "Run", views: [{ name: "processes" }, { name: "threads" }, { name: "marks" }, { name: "interactions" }, { name: "losses" }, { name: "header" }, { name: "sql", when: () => !isFile }] },
+  { label: "Run", views: [{ name: "processes" }, { name: "threads" }, { name: "marks" }, { name: "interactions" }, { name: "events" }, { name: "losses" }, { name: "header" }, { name: "sql", when: () => !isFile }] },
 ];
 
 function Nav({ session }: { session: Session }) {

@@ -160,7 +160,7 @@ function Grid({ sheet, query, selection, optional, stale }: { sheet: Sheet; quer
 /** What a view without rows says. */
 function nothing(view: string, find?: string): string {
   if (find) return `No row has “${find}”.`;
-  return view === "losses" ? "Nothing is missing." : view === "marks" ? "Nobody marked a moment." : view === "interactions" ? "No calls to databases or over HTTP: the filters above let none through, or they were not recorded (run --interactions)." : "Nothing to show: the filters above let nothing through, or nothing of this kind was recorded.";
+  return view === "losses" ? "Nothing is missing." : view === "marks" ? "Nobody marked a moment." : view === "interactions" ? "No calls to databases or over HTTP: the filters above let none through, or they were not recorded (run --interactions)." : view === "events" ? "No system events: the filters above let none through, or they were not recorded (run --time --events)." : "Nothing to show: the filters above let nothing through, or nothing of this kind was recorded.";
 }
 
 /** The rows that no closed row hides. */

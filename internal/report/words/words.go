@@ -43,8 +43,9 @@ var sentences = map[report.NoteKind]string{
 	report.NoteWithoutLine: "%s of the bytes were allocated in functions without symbols and have no line.",
 	report.NoteWithoutInstruction: "%s of the time passed in functions after their last call, which is at no " +
 		"instruction.",
-	report.NoteBytesWithoutInstruction: "%s of the bytes were allocated in functions of which no instruction is known, " +
+	report.NoteUnplacedBytes: "%s of the bytes were allocated in functions of which no instruction is known, " +
 		"such as those of a framework that your code called.",
+	report.NoteNoneRecorded: "This session has none of them; clrprof run %s records them.",
 	report.NoteGroups: "By %s; the inclusive value of a %[1]s is what was done while one of its functions was " +
 		"on the stack, once.",
 	report.NoteTreeGroups: "By %s: functions of one %[1]s that call each other are one row; exclusive values are sums, " +

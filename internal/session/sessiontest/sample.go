@@ -11,7 +11,7 @@ import (
 // Samples are the hand-made sessions of golden tests, by name.
 var Samples = map[string]func() *Builder{
 	"shop": Shop, "several": Several, "odd": Odd, "deep": Deep, "empty": Empty, "aging": Aging, "heap": Heap,
-	"timed": Timed, "kitchen": Kitchen, "broken": Broken,
+	"timed": Timed, "kitchen": Kitchen, "broken": Broken, "acted": Acted,
 }
 
 // Various are the hand-made sessions and so many random ones of objects, and of times, by name.

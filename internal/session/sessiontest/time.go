@@ -365,3 +365,22 @@ func Timed() *Builder {
 	b.Run(worker).In(2).Call(0, work, ns(0)).Call(22, wait, ns(1020)).Call(31, sleep, ns(120)).Stop(ns(300_000_000))
 	return b
 }
+
+// Acted is Timed with some of what the operating system did, one by one.
+func Acted() *Builder {
+	b := Timed()
+	add := func(timing int, e session.SystemEvent) {
+		e.ID, e.Timing = session.SystemEventID(len(b.SystemEvents)+1), b.Timings[timing].ID
+		b.SystemEvents = append(b.SystemEvents, e)
+	}
+	add(0, session.SystemEvent{End: 1_200_000, Length: 40_000, MinorFaults: 12})
+	add(1, session.SystemEvent{End: 2_000_000, Length: 700_000, Preempted: 2, Ready: 600_000, MinorFaults: 1})
+	add(2, session.SystemEvent{End: 9_000_000, Length: 5_000_000, Voluntary: 1, Blocked: 4_000_000, Ready: 50_000,
+		Reads: 64})
+	add(2, session.SystemEvent{End: 700_000_000, Length: 100_000_010, Voluntary: 1, Blocked: 99_000_000})
+	add(3, session.SystemEvent{End: 600_000_000, Length: 10_000, MajorFaults: 1, Voluntary: 1, Blocked: 9_000})
+	add(len(b.Timings)-1, session.SystemEvent{End: 800_000_000, Length: 200_000_000, Voluntary: 3,
+		Blocked: 190_000_000})
+	add(3, session.SystemEvent{End: 600_100_000, Length: 10_000, Writes: 8})
+	return b
+}
