@@ -19,12 +19,14 @@ export const isNumeric = (c: Column) => c.kind !== "text" && c.kind !== "name";
 export type Shown = { column: Column; at: number; least: number };
 
 const digit = 8.1, letter = 6.4, margin = 18; // pixels of a character in a cell and in the head, and beside them
-const looked = 200; // rows whose numbers are looked at: the widest are mostly among the first
+const looked = 200; // rows that are looked at: the widest are mostly among the first
+const wholeText = 16; // characters of a text that are not cut: a few words
 
 /** The least width of a column, 0: what it says may be cut. */
 function leastWidth(sheet: Sheet, column: Column, at: number): number {
-  if (!isNumeric(column) || column.kind === "percent") return 0;
-  const longest = sheet.rows.slice(0, looked).reduce((most, row) => Math.max(most, textOf(row, column, at).length), 0);
+  if (column.kind === "name" || column.kind === "percent") return 0;
+  let longest = sheet.rows.slice(0, looked).reduce((most, row) => Math.max(most, textOf(row, column, at).length), 0);
+  if (column.kind === "text") longest = Math.min(longest, wholeText);
   return Math.round(Math.max(longest * digit, column.title.length * letter) + margin);
 }
 
@@ -68,10 +70,10 @@ function width(c: Column, first: number, least: number): string {
     case "percent": return "92px";
     case "bytes": case "duration": case "time": return room(108, 126);
     case "count": case "number": return room(82, 112);
-    case "text": return "minmax(70px, 140px)";
+    case "text": return room(70, 140);
     case "address": return "150px";
   }
-  return "minmax(110px, 2fr)";
+  return "minmax(130px, 2fr)";
 }
 
 export function template(columns: Shown[], first = nameWidth()): string {
