@@ -653,10 +653,12 @@ static void end_told_before(struct timer *t, uint32_t function)
 }
 
 /* Forgets the finally blocks of frames inside of this one, which an exception has left: if their calls have no activation, depth does not
- * tell. What was told last is about this frame itself. */
+ * tell. What was told last is about this frame itself. Where nothing has paused all calls have activations. */
 static void forget_blocks_inside(struct timer *t, uintptr_t frame)
 {
     uint32_t kept = t->n_unwinding;
+    if (control_now() == 0)
+        return;
     for (uint32_t i = t->n_unwinding; i > 0; i--) {
         const struct unwinding *u = &t->unwinding[i - 1];
         if (u->kind == RUNS_FILTER || (u->kind == RUNS_FINALLY && (u->frame == 0 || u->frame >= frame)))
