@@ -439,6 +439,13 @@ static void end_down_to(struct timer *t, const struct wire_activation *last)
         resume(t);
 }
 
+/* The same in an event that can end others, too, at the same moment: resume_looked is called at its end. */
+static void end_in_event(struct timer *t, const struct wire_activation *last)
+{
+    if (end_at_once(t, last))
+        t->looked = true; /* it is written only then: threads that are not recorded share a timer */
+}
+
 /* Ends the calls that a hook shows to be gone. A search may go on. */
 static void end_unseen_below(struct timer *t, uintptr_t sp)
 {
@@ -467,12 +474,11 @@ static void end_jumped_below(struct timer *t, uintptr_t sp)
     const struct wire_activation *a = t->top;
     while (a->caller_sp < sp && (a->flags & WIRE_ACTIVATION_JUMPED) != 0)
         a--;
-    if (end_at_once(t, a))
-        t->looked = true; /* it is written only then: threads that are not recorded share a timer */
+    end_in_event(t, a);
 }
 
-/* The end of an event before which end_jumped_below was called. */
-static void resume_jumped(struct timer *t)
+/* The end of an event in which a call may have ended before what the event is about. */
+static void resume_looked(struct timer *t)
 {
     if (!t->looked)
         return;
@@ -495,8 +501,8 @@ static void begin_recorded(struct timer *t, const struct method *m, uintptr_t sp
         return;
     if (in_place) {
         const struct wire_activation *first = tails_repeated(t, m->function, &repeated);
-        if (first != NULL && end_at_once(t, first - 1))
-            t->looked = true;
+        if (first != NULL)
+            end_in_event(t, first - 1);
     }
     begin_slow(t, m, sp, return_address);
     tails_began(t, repeated);
@@ -539,7 +545,7 @@ void time_enter_cold(const struct method *m, uintptr_t sp)
         begin_recorded(t, m, sp, in_place);
     else if ((t->top->flags & WIRE_ACTIVATION_TRUNCATED) != 0 && t != &left_out)
         loss(WIRE_LOSS_CALLS_FOLDED, 1, 0);
-    resume_jumped(t);
+    resume_looked(t);
     errno = saved_errno;
 }
 
@@ -570,7 +576,7 @@ void time_leave_cold(const struct method *m, uintptr_t sp)
         end_swallowed(t);
     else if (t->top->caller_sp == sp && t->levels != NULL) /* who has none has no calls */
         end_now(t);
-    resume_jumped(t);
+    resume_looked(t);
     errno = saved_errno;
 }
 
@@ -600,7 +606,7 @@ static bool is_top(const struct timer *t, uint32_t function)
 /* Ends the innermost call, which is gone. */
 static void end_gone(struct timer *t)
 {
-    end_down_to(t, t->top - 1);
+    end_in_event(t, t->top - 1);
 }
 
 /* Does a filter run, and no recorded call inside of it? An exception that leaves a filter is told as one that unwinds the
@@ -631,7 +637,7 @@ static void end_jumped_above(struct timer *t, uint32_t function)
         a--;
     caller = (a->flags & WIRE_ACTIVATION_BOUNDARY) != 0 && a != t->bottom ? a - 1 : a;
     if (a != t->top && function != 0 && caller->timing != 0 && timing_at(caller->timing)->function == function && !in_filter(t))
-        end_down_to(t, a);
+        end_in_event(t, a);
 }
 
 /* Another frame is unwound than the one that was told before, of which no block runs: so that is gone. On .NET 9 this is
@@ -711,6 +717,7 @@ static hresult unwind_enter(void *self, uintptr_t function_id)
         end_jumped_above(t, function);
         end_boundary_above(t, function);
         push_unwinding(t, is_top(t, function) && !in_filter(t) ? UNWINDS_TOP : UNWINDS_OTHER);
+        resume_looked(t);
     }
     errno = saved_errno;
     return HR_OK;
@@ -727,6 +734,7 @@ static hresult unwind_leave(void *self)
         struct unwinding u = t->unwinding[--t->n_unwinding];
         if (u.kind == UNWINDS_TOP && u.depth == t->clock->depth)
             end_gone(t);
+        resume_looked(t);
     }
     errno = saved_errno;
     return HR_OK;

@@ -263,10 +263,10 @@ func run(program, dir string, recordings ...string) error {
 // perProcess is how many recordings one process of the agent's replays.
 const perProcess = 100
 
-// compareSeeds lets the agent replay the processes with the seeds from a to b.
-func compareSeeds(t *testing.T, program string, a, b int) {
+// compareSeeds lets the agent replay the processes with the seeds from a to b, and says how many calls were folded.
+func compareSeeds(t *testing.T, program string, a, b int) (folded uint64) {
 	t.Helper()
-	events, folded := 0, uint64(0)
+	events := 0
 	for a < b {
 		dir, arenas, recordings := scratch(t), scratch(t), []string(nil)
 		processes := map[string]*process{}
@@ -296,13 +296,22 @@ func compareSeeds(t *testing.T, program string, a, b int) {
 		os.RemoveAll(arenas)
 	}
 	t.Logf("%d events, %d folded calls", events, folded)
-	if folded == 0 {
-		t.Error("no call was folded")
-	}
+	return folded
+}
+
+// found are seeds beyond the usual ones that have shown a mistake.
+var found = []int{
+	52285, // one unwinding ends two calls: the agent's own time between them was the program's
 }
 
 func TestAgentEqualsCounters(t *testing.T) {
-	compareSeeds(t, build(t, ""), *first, *first+*seeds)
+	program := build(t, "")
+	if compareSeeds(t, program, *first, *first+*seeds) == 0 {
+		t.Error("no call was folded")
+	}
+	for _, seed := range found {
+		compareSeeds(t, program, seed, seed+1)
+	}
 }
 
 // TestSanitized looks for mistakes that no counter shows.
