@@ -9,6 +9,7 @@ struct rejit_method;
 
 extern bool probes_on;    /* calls are recorded by them */
 extern bool probes_sites; /* and those of what is outside, as code names it */
+extern bool probes_were_out; /* once, in a pause: calls began of which nothing is known */
 extern bool probes_marks; /* some functions have probes of their own: FUNCTION_IS_MARKED */
 const struct method *probes_example(void); /* of function 2, also as an argument of probes */
 void probes_choose(void);

@@ -40,6 +40,7 @@
 #define TRIES 5000u                   /* to put probes in, or to look whether they are, a millisecond apart */
 
 static void *info;
+bool probes_were_out;
 static bool on;
 static uint64_t settled_ns;
 static struct rejit_method *all;  /* the newest first */
@@ -146,6 +147,7 @@ static void take_out(const struct wire_control_header *file)
         __atomic_store_n(&arena.header->probes_out, before, __ATOMIC_SEQ_CST);
         return;
     }
+    __atomic_store_n(&probes_were_out, true, __ATOMIC_RELAXED); /* who ends the pause waits for this thread: then it is seen */
     on = change_all(true);
     if (!on)
         put_in(); /* the runtime refuses: whatever it has done is taken back, and not tried again */

@@ -582,10 +582,11 @@ void time_leave_cold(const struct method *m, uintptr_t sp)
 
 /* ── exceptions ─────────────────────────────────────────────────────────────────────────────────────────────── */
 
-/* The runtime says which function it unwinds, not which call of it. All calls of instrumented functions are recorded, so
- * one that is unwound is the innermost activation. Of framework functions only some are: such an activation is gone when
- * the call below it is unwound. Until then a finally block can run, which belongs to its function, so the call ends when
- * its unwinding ends.
+/* The runtime says which function it unwinds, not which call of it. All calls of instrumented functions are recorded, so one
+ * that is unwound is the innermost activation; but for those that began in a pause, which may be of the same function. While
+ * there may be such calls inside of it, names say nothing. Of framework functions only some are: such an activation is gone
+ * when the call below it is unwound. Until then a finally block can run, which belongs to its function, so the call ends
+ * when its unwinding ends.
  *
  * A catch or finally block that is about to run tells its frame: all activations inside of that are gone, whatever was
  * told of them. This is what decides; ending calls earlier gives them their time, and matters where native code catches.
@@ -600,7 +601,7 @@ static bool is_top(const struct timer *t, uint32_t function)
 {
     const uint32_t others = WIRE_ACTIVATION_DISPATCHING | WIRE_ACTIVATION_FOLDED | WIRE_ACTIVATION_PAUSED;
     return function != 0 && t->top->timing != 0 && (t->top->flags & ~others) == 0 &&
-           timing_at(t->top->timing)->function == function;
+           timing_at(t->top->timing)->function == function && !timer_may_hide(t);
 }
 
 /* Ends the innermost call, which is gone. */
@@ -624,7 +625,7 @@ static void end_boundary_above(struct timer *t, uint32_t function)
 {
     const struct wire_activation *top = t->top;
     if (function != 0 && (top->flags & WIRE_ACTIVATION_BOUNDARY) != 0 && top->timing != 0 && top[-1].timing != 0 &&
-        timing_at(top[-1].timing)->function == function && !in_filter(t))
+        timing_at(top[-1].timing)->function == function && !in_filter(t) && !timer_may_hide(t))
         end_gone(t);
 }
 
@@ -636,7 +637,7 @@ static void end_jumped_above(struct timer *t, uint32_t function)
     while ((a->flags & WIRE_ACTIVATION_JUMPED) != 0)
         a--;
     caller = (a->flags & WIRE_ACTIVATION_BOUNDARY) != 0 && a != t->bottom ? a - 1 : a;
-    if (a != t->top && function != 0 && caller->timing != 0 && timing_at(caller->timing)->function == function && !in_filter(t))
+    if (a != t->top && function != 0 && caller->timing != 0 && timing_at(caller->timing)->function == function && !in_filter(t) && !timer_may_hide(t))
         end_in_event(t, a);
 }
 
@@ -657,23 +658,46 @@ static void end_told_before(struct timer *t, uint32_t function)
     end_gone(t);
 }
 
-/* Ends the calls inside of the frame whose catch or finally block is about to run: they are gone. */
-static void end_inside(struct timer *t)
+/* Forgets the finally blocks of frames inside of this one, which an exception has left, and what was told of their frames because of the
+ * exceptions that they ran for: if their calls have no activation, depth does not tell. What was told last is about this frame itself. */
+static void forget_blocks_inside(struct timer *t, uintptr_t frame)
+{
+    uint32_t kept = t->n_unwinding;
+    for (uint32_t i = kept; i > 0; i--) {
+        const struct unwinding *u = &t->unwinding[i - 1];
+        if (u->kind == RUNS_FILTER || (u->kind == RUNS_FINALLY && (u->frame == 0 || u->frame >= frame)))
+            break;
+        if (u->kind == RUNS_FINALLY)
+            kept = i > 1 && u[-1].kind <= UNWINDS_TOP ? i - 2 : i - 1;
+    }
+    if (kept == t->n_unwinding)
+        return;
+    struct unwinding last = t->unwinding[t->n_unwinding - 1];
+    t->n_unwinding = kept;
+    if (last.kind <= UNWINDS_TOP)
+        t->unwinding[t->n_unwinding++] = last;
+}
+
+/* Ends the calls inside of the frame whose catch or finally block is about to run: they are gone. Its stack pointer; 0: it is not told. */
+static uintptr_t end_inside(struct timer *t)
 {
     struct clr_clause c = {.frame_pointer = 0};
     if (SLOT(agent_info, INFO_GET_NOTIFIED_CLAUSE, struct clr_clause *)(agent_info, &c) != HR_OK)
-        return;
+        return 0;
     const struct wire_activation *a = t->top;
     while (a->caller_sp <= (c.frame_pointer | SITE_MARK))
         a--;
     end_down_to(t, a);
+    timer_forget_unrecorded(t, c.frame_pointer | SITE_MARK);
+    forget_blocks_inside(t, c.frame_pointer);
+    return c.frame_pointer;
 }
 
-static void push_unwinding(struct timer *t, uint32_t kind)
+static void push_unwinding(struct timer *t, uint32_t kind, uintptr_t frame)
 {
     if (t->n_unwinding == MAX_UNWINDING)
         memmove(t->unwinding, t->unwinding + 1, --t->n_unwinding * sizeof *t->unwinding);
-    t->unwinding[t->n_unwinding++] = (struct unwinding){t->clock->depth, kind, t->dispatch_sp};
+    t->unwinding[t->n_unwinding++] = (struct unwinding){t->clock->depth, kind, frame, t->dispatch_sp};
 }
 
 /* NULL: nothing is known of this thread. */
@@ -716,7 +740,7 @@ static hresult unwind_enter(void *self, uintptr_t function_id)
         end_told_before(t, function);
         end_jumped_above(t, function);
         end_boundary_above(t, function);
-        push_unwinding(t, is_top(t, function) && !in_filter(t) ? UNWINDS_TOP : UNWINDS_OTHER);
+        push_unwinding(t, is_top(t, function) && !in_filter(t) ? UNWINDS_TOP : UNWINDS_OTHER, 0);
         resume_looked(t);
     }
     errno = saved_errno;
@@ -741,10 +765,10 @@ static hresult unwind_leave(void *self)
 }
 
 /* The program's own code runs in the middle of the search. */
-static void begin_block(struct timer *t, uint32_t kind)
+static void begin_block(struct timer *t, uint32_t kind, uintptr_t frame)
 {
     forget_unwound(t);
-    push_unwinding(t, kind);
+    push_unwinding(t, kind, frame);
     t->top->flags &= ~(uint32_t)WIRE_ACTIVATION_DISPATCHING;
 }
 
@@ -775,7 +799,7 @@ static hresult filter_enter(void *self, uintptr_t function_id)
     (void)function_id; /* it is only asked: nothing is gone yet */
     struct timer *t = timer_in_exception();
     if (t != NULL)
-        begin_block(t, RUNS_FILTER);
+        begin_block(t, RUNS_FILTER, 0);
     return HR_OK;
 }
 
@@ -792,11 +816,10 @@ static hresult finally_enter(void *self, uintptr_t function_id)
     (void)function_id; /* which call of it, is what matters */
     int saved_errno = errno;
     struct timer *t = timer_in_exception();
-    if (t != NULL)
-        end_inside(t);
+    uintptr_t frame = t == NULL ? 0 : end_inside(t);
     scopes_unwound();
     if (t != NULL)
-        begin_block(t, RUNS_FINALLY);
+        begin_block(t, RUNS_FINALLY, frame);
     errno = saved_errno;
     return HR_OK;
 }

@@ -7,6 +7,7 @@
 #include "arena.h"
 #include "control.h"
 #include "os.h"
+#include "probes.h"
 #include "thread_sets.h"
 #include "threads.h"
 #include "timer.h"
@@ -198,6 +199,8 @@ uint64_t timer_account_pauses(struct timer *t, uint64_t now, uint64_t ticks)
 {
     struct control_state s = control_look(now);
     uint64_t paused = s.thread_off ? ticks : above_zero(s.paused, t->paused);
+    if (UNLIKELY((s.off || paused != 0) && __atomic_load_n(&probes_were_out, __ATOMIC_RELAXED)) && t->levels != NULL)
+        t->levels[t->top - t->bottom].untold_call = t->top->calls;
     t->paused = s.paused;
     t->control = s.off ? CONTROL_UNKNOWN : s.changes;
     t->off_sp = 0;
@@ -219,6 +222,14 @@ bool timer_is_unrecorded(const struct timer *t, uintptr_t sp)
 {
     const struct level *l = &t->levels[t->top - t->bottom];
     return l->unrecorded_call == t->top->calls && sp <= l->unrecorded;
+}
+
+/* Of a function without probes no call is told, and neither is a pause in which this thread had no event. */
+bool timer_may_hide(const struct timer *t)
+{
+    const struct level *l = &t->levels[t->top - t->bottom];
+    return (l->unrecorded_call == t->top->calls && l->unrecorded != 0) ||
+           (__atomic_load_n(&probes_were_out, __ATOMIC_RELAXED) && (l->untold_call == t->top->calls || t->control != control_now()));
 }
 
 /* Is the call, which would be recorded, passed over because nothing is at the moment? */

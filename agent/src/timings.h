@@ -102,6 +102,7 @@ void timers_give_back(struct wire_activation *top); /* of all; nothing but this 
 uint64_t timer_account_pauses(struct timer *t, uint64_t now, uint64_t ticks);
 bool timer_pass_over(struct timer *t, uintptr_t sp); /* is the call, which would be recorded, none because of a pause? */
 bool timer_is_unrecorded(const struct timer *t, uintptr_t sp); /* is this one of a pause, inside of the innermost activation? */
+bool timer_may_hide(const struct timer *t); /* may there be any inside of the innermost activation? */
 void timer_forget_unrecorded(struct timer *t, uintptr_t sp); /* if the outermost one of these has ended */
 
 /* ── tails.c ────────────────────────────────────────────────────────────────────────────────────────────────── */

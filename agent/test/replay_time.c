@@ -285,7 +285,7 @@ void trace_caught(struct timer *t, uintptr_t function_id)
     (void)t, (void)function_id;
 }
 
-bool probes_on; /* calls come by hooks here */
+bool probes_on, probes_were_out; /* calls come by hooks here */
 
 void probes_choose(void)
 {

@@ -35,10 +35,16 @@ void model_wait(struct thread_model *t, int64_t ns, const struct wire_waits *w)
         t->acted.blocked += (uint64_t)ns; /* or ready: only the sum is compared */
 }
 
+/* The clock stands still in pauses. */
+static uint64_t recorded_now(const struct thread_model *t)
+{
+    return (t->paused_since != 0 ? t->paused_since : fake_now()) - t->paused;
+}
+
 /* The interval that ends now; x is NULL if it is nobody's. */
 static void end_interval(struct thread_model *t, struct amount *x)
 {
-    uint64_t now = fake_now(), ticks = now - t->last;
+    uint64_t now = recorded_now(t), ticks = now - t->last;
     if ((int64_t)ticks < 0) {
         t->backwards++;
         ticks = 0;
@@ -78,18 +84,45 @@ static struct seen *place(struct seen *parent, const struct method *m, uint64_t 
     return s;
 }
 
+void model_pause(struct thread_model *t, bool settles)
+{
+    if (settles)
+        end_interval(t, t->top == NULL ? NULL : &t->top->seen->tail);
+    t->paused_since = fake_now();
+}
+
+void model_resume(struct thread_model *t)
+{
+    t->paused += fake_now() - t->paused_since;
+    t->paused_since = 0;
+}
+
+void model_entered(struct thread_model *t)
+{
+    struct live *below = t->top;
+    if (below != NULL && below->returned && t->depth <= below->unrecorded)
+        below->unrecorded = below->returned = 0;
+}
+
 void model_begin(struct thread_model *t, struct live *l, const struct method *m, uint64_t return_address)
 {
     struct live *below = t->top;
-    *l = (struct live){.below = below};
-    bool only_mine = below == NULL || below->boundary;
+    *l = (struct live){.below = below, .depth = t->depth, .boundary = m->class == BOUNDARY};
+    if (m->class != NOT_HOOKED)
+        model_entered(t);
+    bool only_mine = below == NULL || below->boundary || below->unrecorded != 0;
     if (m->class == NOT_HOOKED || (m->class == BOUNDARY && only_mine))
         return;
+    if (t->paused_since != 0) {
+        l->is_outermost = below != NULL && below->unrecorded == 0;
+        if (l->is_outermost)
+            below->unrecorded = l->depth;
+        return;
+    }
     l->seen = place(below == NULL ? &t->root : below->seen, m, only_mine ? 0 : return_address);
     end_interval(t, below == NULL ? NULL : &l->seen->lead);
     l->seen->calls++;
-    l->seen->began += t->last;
-    l->boundary = m->class == BOUNDARY;
+    l->seen->began += t->last + t->paused;
     l->begin = t->elapsed;
     l->begin_waited = t->waited;
     l->begin_off = t->off;
@@ -128,8 +161,19 @@ static void close_call(struct thread_model *t, struct live *l)
     t->top = l->below;
 }
 
+/* The frame of a call of this depth has a block that runs: calls inside of it are gone. */
+void model_inside(struct thread_model *t, uint32_t depth)
+{
+    if (t->top != NULL && t->top->unrecorded > depth)
+        t->top->unrecorded = t->top->returned = 0;
+}
+
 void model_end(struct thread_model *t, struct live *l)
 {
+    if (l->is_outermost) {
+        l->below->returned = l->boundary;
+        l->below->unrecorded = l->boundary ? l->depth : 0;
+    }
     if (l->seen == NULL)
         return;
     end_interval(t, &l->seen->tail);

@@ -34,6 +34,9 @@ struct live { /* a call that has not ended */
     struct seen *seen; /* NULL: not recorded */
     struct live *below;
     bool boundary;
+    uint32_t depth, unrecorded; /* unrecorded: of the outermost call inside of it that began in a pause; 0: none runs */
+    bool is_outermost;          /* it is that call */
+    bool returned;              /* that is of framework code and has returned, which only the next call from there shows */
     uint64_t begin, begin_waited, begin_off, child_elapsed, child_waited, child_off, calls_below, children;
 };
 
@@ -44,6 +47,8 @@ struct thread_model {
     uint64_t last, elapsed, waited, off; /* the last event; sums of intervals: all, those in which the system acted, without a processor */
     struct wire_waits acted; /* since then */
     uint64_t backwards;      /* intervals that ended before they began */
+    uint32_t depth; /* of the call that begins next, where something pauses: those that are further down on the stack have more */
+    uint64_t paused, paused_since; /* in pauses that have ended; when this one began, 0: there is none */
 };
 
 void thread_model_begin(struct thread_model *t);
@@ -51,10 +56,17 @@ void thread_model_begin(struct thread_model *t);
 void model_pass(int64_t ns);
 void model_wait(struct thread_model *t, int64_t ns, const struct wire_waits *w);
 
+/* Nothing is recorded from now on, or again. A thread that does so itself, for itself, ends an interval. */
+void model_pause(struct thread_model *t, bool settles);
+void model_resume(struct thread_model *t);
+
+void model_entered(struct thread_model *t); /* an Enter, of whatever function, with t->depth */
 /* A call from that return address begins (l is kept until it ends), ends, or is gone and nobody said so. */
 void model_begin(struct thread_model *t, struct live *l, const struct method *m, uint64_t return_address);
 void model_end(struct thread_model *t, struct live *l);
 void model_gone(struct thread_model *t, struct live *l);
+
+void model_inside(struct thread_model *t, uint32_t depth);
 
 /* Adds what another thread did, from the root on: both share an id. */
 void thread_model_join(struct seen *to, const struct seen *from);

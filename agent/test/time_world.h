@@ -17,6 +17,9 @@ struct program { /* of one thread */
     uint32_t max_depth, calls, max_calls;
     bool throws, vanishes, dispatched;
     bool jumps; /* the clock goes backwards */
+    uint32_t pauses; /* and goes on, at this level; 0: not */
+    uint32_t blocks; /* filters and finally blocks that run */
+    uint64_t n_pauses;
     bool filtering; /* what a filter throws is of another kind than what is tested here */
     uint64_t gone, thrown, all_calls;
     struct call *running;
@@ -28,7 +31,7 @@ struct call {
     struct call *caller;
     struct fake_frame *frame;
     struct live live;
-    uint32_t depth;
+    uint32_t depth, blocks; /* blocks: when it began */
     bool ended; /* told to the model */
     jmp_buf back;
     bool catches;

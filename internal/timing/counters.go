@@ -40,6 +40,7 @@ type unwinding struct {
 	ends    bool   // of a function: its call is the innermost activation
 	block   bool   // a block
 	filter  bool   // a filter
+	frame   uint64 // of a finally block: CallerSP of KindFinally
 	quietSP uint64 // of a block: of the dispatcher that runs it
 }
 
@@ -76,14 +77,14 @@ func (c *Counters) Add(e Event) {
 			c.endNow(e.Clock)
 		}
 	case KindFilter:
-		c.block(true)
+		c.block(unwinding{filter: true})
 	case KindUnwind:
 		c.endToldBefore(e)
 		c.endBoundary(e)
 		c.push(unwinding{ends: c.isTop(e) && !c.isAsked()})
 	case KindFinally:
 		c.endInside(e)
-		c.block(false)
+		c.block(unwinding{frame: e.CallerSP})
 	case KindFilterEnd, KindFinallyEnd:
 		c.blockEnd(e)
 	case KindUnwound:
@@ -180,6 +181,32 @@ func (c *Counters) endInside(e Event) {
 		c.endNow(e.Clock)
 	}
 	c.forget()
+	c.leaveBlocks(e.CallerSP)
+}
+
+// leaveBlocks drops finally blocks of frames inside of this one, which an exception has left, and what was told of
+// their frames because of the exceptions that they ran for. What was told last is about this frame itself.
+func (c *Counters) leaveBlocks(frame uint64) {
+	kept := len(c.unwinding)
+	for i, u := range slices.Backward(c.unwinding) {
+		if u.filter || u.block && u.frame >= frame {
+			break
+		}
+		if u.block {
+			kept = i
+			if i > 0 && !c.unwinding[i-1].block {
+				kept = i - 1
+			}
+		}
+	}
+	if kept == len(c.unwinding) {
+		return
+	}
+	last := c.unwinding[len(c.unwinding)-1]
+	c.unwinding = c.unwinding[:kept]
+	if !last.block {
+		c.unwinding = append(c.unwinding, last)
+	}
 }
 
 // endBoundary ends the call of a framework function, if an exception has come to the instrumented function that made
@@ -232,9 +259,10 @@ func (c *Counters) push(u unwinding) {
 }
 
 // block lets the program's own code run in the middle of the dispatcher's.
-func (c *Counters) block(filter bool) {
+func (c *Counters) block(u unwinding) {
 	c.forget()
-	c.push(unwinding{block: true, filter: filter, quietSP: c.quietSP})
+	u.block, u.quietSP = true, c.quietSP
+	c.push(u)
 	c.quiet = false
 }
 

@@ -1,0 +1,44 @@
+package e2e
+
+import (
+	"testing"
+
+	"github.com/clrprof/clrprof/internal/dotnettest"
+)
+
+// TestPausedThrows: exceptions leave calls that are recorded, and others of the same function that began in a pause. No
+// call is taken for gone that goes on: each that is recorded ends, and has called what it called.
+func TestPausedThrows(t *testing.T) {
+	in := dotnettest.Need(t)
+	dll := controlled(t, in, "PausedThrows", "../testdata/targets/PausedThrows", "../testdata/targets")
+	for i, tt := range []struct {
+		name  string
+		flags []string
+		asks  []string
+	}{
+		{"hooks", byHooks, nil},
+		{"probes", byProbes, nil},
+		{"boundary", []string{"--time"}, nil},
+		{"boundary hooks", boundaryHooks, nil},
+		{"without probes", byProbes, []string{"asks"}},
+		{"boundary without probes", []string{"--time"}, []string{"asks"}},
+	} {
+		runtimes := in.Runtimes()
+		if tt.asks != nil {
+			runtimes = dotnettest.OneInTurn(dotnettest.NeedRuntimes(t, 5), i)
+		}
+		for _, runtime := range runtimes {
+			t.Run(tt.name+"/"+runtime.Name, func(t *testing.T) {
+				t.Parallel()
+				cmd := runtime.Command(dll, tt.asks...)
+				cmd.Env = append(cmd.Env, quick)
+				r := recordAsked(t, cmd, byCtlSettled, tt.flags...)
+				soundTime(t, r.session)
+				compareCalls(t, r, "PausedThrows.dll")
+				if lost := losses(t, r.session); len(lost) != 0 {
+					t.Errorf("lost: %v", lost)
+				}
+			})
+		}
+	}
+}
