@@ -184,6 +184,23 @@ func TestFilters(t *testing.T) {
 	p.refused()
 }
 
+// TestParts: a row of a process, a thread, a module or a namespace leads to the functions of that alone, beside what is
+// selected already; one of a kind.
+func TestParts(t *testing.T) {
+	p := open(t, sessiontest.Shop())
+	first := `.rows .row:not(.head) a`
+	for _, v := range []struct{ view, flag string }{{"processes", "process"}, {"threads", "thread"}, {"threads&by=name", "thread"},
+		{"modules", "module"}, {"functions&by=namespace", "namespace"}} {
+		p.visit("view="+v.view+"&type=string&"+v.flag+"=*", first)
+		p.click(first)
+		p.until(`document.querySelector("h1").innerText === "Functions" && document.querySelectorAll(".chip").length === 2 &&
+			[...document.querySelectorAll(".chip")].some(c => c.innerText.includes("string"))`)
+		p.until(fmt.Sprintf(`document.querySelector(".command code")?.innerText.includes("--%s") &&
+			!new URLSearchParams(location.search).getAll(%[1]q).includes("*")`, v.flag))
+	}
+	p.refused()
+}
+
 // TestMyCode: the switch follows the filters through all views, says what it does, and the numbers are those of the
 // server.
 func TestMyCode(t *testing.T) {

@@ -293,7 +293,7 @@ func (o *offline) view(v report.View) error {
 			return fmt.Errorf("reading a view: %w", err)
 		}
 		for _, r := range shown.Rows {
-			if share := shown.share(); r.Link == nil || share < 0 || !o.isShare(r.Values[share]) {
+			if share := shown.share(); r.Link == nil || r.Link.Limits() || share < 0 || !o.isShare(r.Values[share]) {
 				continue
 			}
 			query := map[string]string{"view": r.Link.View, "argument": r.Link.Argument}

@@ -4,7 +4,8 @@ import { bytesFromFile, fromFile, isFile, tsvFromFile } from "./offline";
 import { selection } from "./state";
 
 export type Column = { key: string; title: string; kind: string; about: string };
-export type Link = { view: string; argument?: string; gc?: string };
+/** Where more is told: what is not there of process and so on stays as it is selected. */
+export type Link = { view: string; argument?: string; gc?: string; process?: string; thread?: string; module?: string; namespace?: string };
 export type Row = {
   kind: string; level: number; process: number; path: number; hidden?: number; leaf?: boolean;
   values: (string | number | null)[]; texts: string[]; link?: Link;

@@ -2,6 +2,7 @@
 import type { ComponentChildren } from "preact";
 import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import type { Column, Link, Row, Sheet } from "./api";
+import { isFile } from "./offline";
 import { viewAddress } from "./state";
 import { chosenText, hasPercents, titled } from "./units";
 
@@ -96,12 +97,15 @@ export function Cell({ row, column, at }: { row: Row; column: Column; at: number
   return <span class={"cell " + (isNumeric(column) ? "number" : "text")} title={full}>{text}</span>;
 }
 
-export const linkAddress = (link: Link) => viewAddress(link.view, { argument: link.argument, gc: link.gc, time: link.gc ? "" : undefined });
+export const linkAddress = ({ view, ...more }: Link) => viewAddress(view, { ...more, time: more.gc ? "" : undefined });
+
+/** A file has each view of the whole session only. */
+const isThere = (link: Link) => !isFile || !(link.gc || link.process || link.thread || link.module || link.namespace);
 
 export function nameOf(row: Row, at: number): ComponentChildren {
   const text = row.texts[at] ?? "";
   const full = clean(row.values[at]);
-  if (!row.link) return <span title={full}>{text}</span>;
+  if (!row.link || !isThere(row.link)) return <span title={full}>{text}</span>;
   return <a href={linkAddress(row.link)} title={full}>{text}</a>;
 }
 
