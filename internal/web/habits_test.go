@@ -414,6 +414,9 @@ func TestPhone(t *testing.T) {
 		if wide := eval[int](p, `document.documentElement.scrollWidth`); wide > 400 {
 			t.Errorf("%s is %d pixels wide", query, wide)
 		}
+		if at := eval[float64](p, `document.querySelector("`+wait+`").getBoundingClientRect().top`); at > 560 {
+			t.Errorf("%s: what is shown begins at %v of 800 pixels", query, at)
+		}
 	}
 	p.click(`button[aria-label="keys"]`)
 	p.until(`document.querySelectorAll(".overlay kbd").length > 20`)
