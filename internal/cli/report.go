@@ -233,7 +233,9 @@ func (r *reportFlags) summary(e *environment, cmd *cobra.Command, src *analysis.
 	case cmd.Flags().Changed("top"):
 		top = r.top
 	case format == asText:
-		top = report.FitTop
+		if top = report.FitTop; !r.allCode && !r.md {
+			layout.Lines = text.Screen
+		}
 	}
 	summary, err := report.Summarize(src, report.Options{Top: top, Raw: r.raw, AllCode: r.allCode, Disabled: r.disable})
 	if err != nil {

@@ -29,6 +29,7 @@ import (
 	"github.com/clrprof/clrprof/internal/live"
 	"github.com/clrprof/clrprof/internal/quantity"
 	"github.com/clrprof/clrprof/internal/report"
+	"github.com/clrprof/clrprof/internal/report/text"
 	"github.com/clrprof/clrprof/internal/session"
 	"github.com/clrprof/clrprof/internal/steer"
 	"github.com/clrprof/clrprof/internal/systemevent"
@@ -356,6 +357,9 @@ func (r *runFlags) summarize(e *environment, n *notes, path string) error {
 		getenv: e.getenv})
 	if err != nil {
 		return err
+	}
+	if r.fits {
+		layout.Lines = text.Screen
 	}
 	fmt.Fprintln(e.stderr)
 	return written(writeSummary(e.stderr, summary, asText, layout))

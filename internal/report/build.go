@@ -265,14 +265,7 @@ func (b *builder) limit(list []Row, value func(*Row) cost) []Row {
 			out = append(out, list[i])
 			continue
 		}
-		rest.rest++
-		rest.level, rest.role = list[i].level, list[i].role
-		rest.text = string(list[i].kind)
-		if list[i].kind == rowBody || list[i].kind == rowOutside { // among lines
-			rest.text = string(rowLine)
-		}
-		rest.hidden = rest.hidden.add(value(&list[i]))
-		rest.exclusive = rest.exclusive || value(&list[i]) != inclusiveCost(&list[i])
+		rest.addHidden(&list[i], value)
 	}
 	switch {
 	case rest.rest == 0:

@@ -155,6 +155,8 @@ func parseFlags(t *testing.T, flags string) (name string, o report.Options, form
 			layout.Unit = text.Unit(value)
 		case "width":
 			layout.Width = n
+		case "lines":
+			layout.Lines = n
 		case "color":
 			layout.Color = true
 		case "process":
@@ -224,7 +226,8 @@ var goldens = map[string][]string{
 	"deep": {"summary width=100", "functions", "callers argument=Even", "calltree width=80 depth=45",
 		"types width=100"},
 	"aging": {
-		"summary width=100", "summary all-code width=100", "summary json", "summary csv", "lifetime",
+		"summary width=100", "summary width=80 lines=45", "summary all-code width=100", "summary json", "summary csv",
+		"lifetime",
 		"lifetime width=80", "lifetime json", "lifetime csv by=site", "lifetime by=site width=120",
 		"lifetime by=function", "lifetime by=line", "lifetime by=module", "lifetime by=namespace json",
 		"survivors by=module", "ages by=namespace", "diff-gcs argument=1+4 by=module csv", "lifetime process=2",
@@ -257,7 +260,7 @@ var goldens = map[string][]string{
 		"header", "functions thread=2",
 	},
 	"kitchen": {
-		"summary width=100", "summary json", "summary csv", "functions", "functions width=100 top=2", "functions json",
+		"summary width=100", "summary width=80 lines=45", "summary json", "summary csv", "functions", "functions width=100 top=2", "functions json",
 		"functions sort=exclusive_bytes top=2", "functions sort=application_exclusive top=2",
 		"functions range=Kitchen json", "functions by=namespace width=120", "functions by=module depth=1 json",
 		"calltree", "calltree width=90", "calltree fold-recursion min-share=10 json", "calltree by=module",
@@ -269,7 +272,7 @@ var goldens = map[string][]string{
 	"acted": {"events", "events width=80", "events json", "events by=function width=100", "events by=thread csv",
 		"events thread=2", "events late sort=event_lost", "events top=2"},
 	"broken": {"rules", "rules md", "rules width=80", "rules json", "rules csv",
-		"rules width=120 columns=rule,bytes,instances,object_type,from sort=bytes", "summary width=100", "summary width=80"},
+		"rules width=120 columns=rule,bytes,instances,object_type,from sort=bytes", "summary width=100", "summary width=80", "summary width=80 lines=45"},
 	"empty": {"rules", "losses", "losses json", "summary", "summary json", "functions", "functions json", "calltree", "types", "processes",
 		"threads json", "lines", "modules", "ips csv",
 		"interactions", "events json"},

@@ -1,5 +1,7 @@
 package report
 
+import "slices"
+
 // Limit leaves the first rows of the table, at most so many. Every format then says whether there are more: JSON is an
 // object with the rows instead of an array.
 func (t *Table) Limit(rows int) {
@@ -17,6 +19,40 @@ func (t *Table) Limit(rows int) {
 		}
 		shown++
 	}
+}
+
+// First returns the table with the first rows of its list alone, at most so many, and a row for the others.
+func (t *Table) First(rows int) *Table {
+	if t.shown() <= rows {
+		return t
+	}
+	out := *t
+	out.Rows = slices.Clone(t.Rows[:rows])
+	rest := Row{kind: rowRest}
+	for i := range t.Rows[rows:] {
+		r := &t.Rows[rows+i]
+		switch {
+		case r.kind == rowRest:
+			rest.rest, rest.text, rest.hidden = rest.rest+r.rest, r.text, rest.hidden.add(r.hidden)
+			rest.exclusive = rest.exclusive || r.exclusive
+		default:
+			rest.addHidden(r, exclusiveCost)
+		}
+	}
+	out.Rows = append(out.Rows, rest)
+	return &out
+}
+
+// addHidden adds a row to those that a rest row stands for; value says what a row has there.
+func (r *Row) addHidden(of *Row, value func(*Row) cost) {
+	r.rest++
+	r.level, r.role = of.level, of.role
+	r.text = string(of.kind)
+	if of.kind == rowBody || of.kind == rowOutside { // among lines
+		r.text = string(rowLine)
+	}
+	r.hidden = r.hidden.add(value(of))
+	r.exclusive = r.exclusive || value(of) != inclusiveCost(of)
 }
 
 // Left returns how many rows Limit left out.

@@ -174,6 +174,7 @@ const (
 	ProseNone     Prose = iota // a grid
 	ProseFindings              // sentences, those about a rule together: Table.Broken
 	ProseLosses                // sentences, those about a reason together: Table.Loss
+	ProseFacts                 // keys, and beside each what is said of it
 )
 
 // Cell returns the value of a column in a row.

@@ -54,7 +54,35 @@ func (s *Summary) addFindings(o Options) error {
 	s.findAllocations()
 	s.findRules(judged, func(*rules.Rule) bool { return true })
 	s.findMost()
+	s.mixFindings()
 	return nil
+}
+
+// mixFindings puts the first finding of each kind before the second ones: what a program does in vain may be of several
+// kinds, and its largest part alone should not fill a screen.
+func (s *Summary) mixFindings() {
+	type kind struct {
+		of   NoteKind
+		rule any
+	}
+	type placed struct {
+		note Note
+		link *Link
+		nth  int
+	}
+	seen, list := map[kind]int{}, make([]placed, len(s.Findings))
+	for i, f := range s.Findings {
+		k := kind{of: f.Kind}
+		if f.Kind == FindingRule {
+			k.rule = f.Facts[2]
+		}
+		list[i] = placed{f, s.Links[i], seen[k]}
+		seen[k]++
+	}
+	slices.SortStableFunc(list, func(a, b placed) int { return cmp.Compare(a.nth, b.nth) })
+	for i, p := range list {
+		s.Findings[i], s.Links[i] = p.note, p.link
+	}
 }
 
 // findMost says where most of the work and of the bytes are where no finding does: a reader wants to know that, too,

@@ -52,7 +52,7 @@ func (s summary) timeFacts(fact func(key, format string, args ...any)) {
 		calls += fmt.Sprintf("; %s had not ended", t.Total.Running)
 	}
 	fact("calls", "%s", calls)
-	fact("probes", "%s%s %s: %s of what was measured", probesText(t), all.Overhead,
+	fact(factProbes, "%s%s %s (%s of what was measured)", probesText(t), all.Overhead,
 		pick(t.Raw, "not taken out", "taken out"), t.Overhead())
 }
 
@@ -64,11 +64,11 @@ func probesText(t *report.Timing) string {
 	}
 	switch {
 	case ways[session.ProbesIL] && ways[session.ProbesHooks]:
-		return "in the code of what was recorded (il), in some processes hooks; "
+		return "il, in some processes hooks; "
 	case ways[session.ProbesIL]:
-		return "in the code of what was recorded (il); "
+		return "il, "
 	case ways[session.ProbesHooks]:
-		return "by the runtime's hooks; "
+		return "hooks, "
 	}
 	return ""
 }
@@ -79,15 +79,15 @@ func (s summary) lifetimeFacts(fact func(key, format string, args ...any)) {
 	if l == nil {
 		return
 	}
-	fact("gcs", "%s (%s gen 0, %s gen 1, %s gen 2), pauses %s together, %s the longest", l.All(), l.Collections[0],
+	fact("gcs", "%s (%s gen 0, %s gen 1, %s gen 2), pauses %s, the longest %s", l.All(), l.Collections[0],
 		l.Collections[1], l.Collections[2], l.Pause, l.Longest)
 	s.diedFact(fact)
 	if !l.Waste().IsZero() {
 		fact("waste", "%s survived generations 0 and 1 and died in 2", bytesExactly(l.Waste().Bytes))
 	}
 	if !l.LeftOut.IsZero() {
-		fact("left out", "%s, %s: made by the runtime for clrprof, or after the last collection",
-			counted(l.LeftOut.Allocations, "object"), bytesExactly(l.LeftOut.Bytes))
+		fact(factLeftOut, "%s, %s: made for clrprof, or after the last GC",
+			counted(l.LeftOut.Allocations, "object"), l.LeftOut.Bytes)
 	}
 }
 

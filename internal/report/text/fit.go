@@ -1,5 +1,8 @@
 package text
 
+// Screen is how many lines a summary has, if that can be: as many as a terminal shows at once.
+const Screen = 45
+
 // Fit makes the name of a function or type at most width columns of a terminal wide, and printable.
 func Fit(name string, width int) string { return cutName(Printable(name), width) }
 

@@ -46,7 +46,7 @@ func (t table) writeMarkdown(w io.Writer, o Options) error {
 	for _, note := range t.Notes {
 		fmt.Fprintf(out, "%s\n\n", markdownText.Replace(Printable(words.Note(note))))
 	}
-	if t.Prose != report.ProseNone {
+	if t.Prose == report.ProseFindings || t.Prose == report.ProseLosses {
 		t.writeMarkdownProse(out)
 	} else {
 		t.writeMarkdownGrid(out, o)

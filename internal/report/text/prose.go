@@ -3,6 +3,7 @@ package text
 import (
 	"bufio"
 	"fmt"
+	"strings"
 
 	"github.com/clrprof/clrprof/internal/report"
 	"github.com/clrprof/clrprof/internal/report/words"
@@ -104,5 +105,24 @@ func (t table) writeMarkdownProse(out *bufio.Writer) {
 		for _, said := range p.after {
 			fmt.Fprintf(out, "\n%s\n", Markdown(said))
 		}
+	}
+}
+
+// writeFacts writes keys, and beside each what is said of it, of which nothing is cut.
+func (t table) writeFacts(out *bufio.Writer, o Options) {
+	key, value := t.Columns[0], t.Columns[1]
+	indent := Width(key.Title)
+	for row := range t.Rows {
+		indent = max(indent, Width(t.text(row, key, o.Unit)))
+	}
+	indent = min(indent+len(gap), o.Width/2)
+	line := func(name, said, style string) {
+		said = wrap(said, max(0, o.Width-indent))
+		fmt.Fprintf(out, "%s%s\n", o.style(style, pad(name, indent, false)),
+			o.style(style, strings.ReplaceAll(said, "\n", "\n"+strings.Repeat(" ", indent))))
+	}
+	line(key.Title, value.Title, styleBold)
+	for row := range t.Rows {
+		line(t.text(row, key, o.Unit), t.text(row, value, o.Unit), "")
 	}
 }

@@ -2,6 +2,7 @@ package text
 
 import (
 	"bufio"
+	"bytes"
 	"fmt"
 	"io"
 	"slices"
@@ -15,15 +16,65 @@ import (
 )
 
 // summary is a summary that is being written.
-type summary struct{ *report.Summary }
+type summary struct {
+	*report.Summary
+	shape shape
+}
 
-// WriteSummary writes a summary.
+// WriteSummary writes a summary: with Options.Lines in the first of its shapes that has no more lines than that, or in
+// the last one.
 func WriteSummary(w io.Writer, of *report.Summary, o Options) error {
-	s := summary{of}
+	s := summary{Summary: of, shape: shape{findings: len(of.Findings)}}
 	if o.Markdown {
 		return s.writeMarkdown(w, o)
 	}
+	if o.Lines > 0 {
+		s.fit(o)
+	}
 	out := bufio.NewWriter(w)
+	s.write(out, o)
+	return out.Flush()
+}
+
+// shape is how much of a summary is written.
+type shape struct {
+	findings int  // at most
+	rows     int  // of each list, at most; 0: all that it has
+	brief    bool // without what says how the session was recorded, which the view header says
+}
+
+// shapes are the ways to make a summary shorter, those that lose least first.
+var shapes = []shape{{mostFindings, 0, false}, {mostFindings, 6, false}, {mostFindings, 0, true},
+	{mostFindings, 6, true}, {mostFindings, 5, true}, {mostFindings, 4, true}, {mostFindings, 3, true}, {4, 3, true},
+	{4, 2, true}}
+
+// fit chooses the shape.
+func (s *summary) fit(o Options) {
+	o.Color = false // escape sequences take no room
+	for _, s.shape = range shapes {
+		var b bytes.Buffer
+		out := bufio.NewWriter(&b)
+		s.write(out, o)
+		if out.Flush(); drawnLines(b.String(), o.Width) <= o.Lines {
+			return
+		}
+	}
+}
+
+// drawnLines counts the lines of a terminal that a text takes: a line that is too long for it takes several.
+func drawnLines(text string, width int) int {
+	n := 0
+	for line := range strings.Lines(text) {
+		n++
+		if width > 0 {
+			n += max(0, Width(strings.TrimSuffix(line, "\n"))-1) / width
+		}
+	}
+	return n
+}
+
+// write writes the summary in its shape.
+func (s summary) write(out *bufio.Writer, o Options) {
 	for _, note := range s.Notes {
 		if note.Kind != report.NoteProbes { // findings come first
 			fmt.Fprintln(out, wrap(Printable(words.Note(note)), o.Width))
@@ -45,7 +96,6 @@ func WriteSummary(w io.Writer, of *report.Summary, o Options) error {
 	for _, next := range s.Next[:min(len(s.Next), mostNext)] {
 		fmt.Fprintf(out, "  %s\n", Printable(s.command(next)))
 	}
-	return out.Flush()
 }
 
 // writeSections writes the lists and returns the titles of the columns for which there was no room.
@@ -55,7 +105,11 @@ func (s summary) writeSections(out *bufio.Writer, o Options) (hidden []string) {
 			continue
 		}
 		fmt.Fprintf(out, "\n%s\n", o.style(styleBold, section.Title))
-		for _, title := range (table{section.Table}).writeGrid(out, o) {
+		list := section.Table
+		if s.shape.rows > 0 && !section.HotPath {
+			list = list.First(s.shape.rows)
+		}
+		for _, title := range (table{list}).writeGrid(out, o) {
 			if !slices.Contains(hidden, title) {
 				hidden = append(hidden, title)
 			}
@@ -76,12 +130,12 @@ func (s summary) writeFindings(out *bufio.Writer, o Options) {
 		return
 	}
 	fmt.Fprintln(out, o.style(styleBold, "Findings"))
-	shown := s.Findings[:min(len(s.Findings), mostFindings)]
+	shown := s.Findings[:min(len(s.Findings), s.shape.findings)]
 	for _, finding := range shown {
 		fmt.Fprintln(out, indented(wrap("- "+Printable(words.Note(finding)), max(0, o.Width-2))))
 	}
 	if more := len(s.Findings) - len(shown); more > 0 {
-		fmt.Fprintf(out, "  … %d more: clrprof report %s rules\n", more, shell.Quote(s.Path))
+		fmt.Fprintf(out, "  … %d more: clrprof report %s --top 8\n", more, shell.Quote(s.Path))
 	}
 	fmt.Fprintln(out)
 }
@@ -111,30 +165,52 @@ func (s summary) withoutSymbols() string {
 
 // Remarks are the sentences that a summary ends with, but for losses.
 func Remarks(of *report.Summary) []string {
-	s, out := summary{of}, []string{}
-	for _, said := range []string{s.outside(), s.withoutSymbols()} {
-		if said != "" {
-			out = append(out, said)
-		}
+	said, how := summary{Summary: of}.allRemarks()
+	return append(said, how...)
+}
+
+// howRecorded are the kinds of notes that say how a session was recorded, not what it shows.
+var howRecorded = []report.NoteKind{report.NoteRecorded, report.NoteWaits, report.NoteInProcesses,
+	report.NoteBackground, report.NoteAlive, report.NoteProbes}
+
+// allRemarks are the sentences about what is shown, and those that say how it was recorded.
+func (s summary) allRemarks() (said, how []string) {
+	said, how = []string{}, []string{}
+	if outside := s.outside(); outside != "" {
+		said = append(said, outside)
 	}
+	var notes []report.Note
 	if s.Lifetime != nil {
-		out = append(out, words.Notes(s.Lifetime.Notes)...)
+		notes = append(notes, s.Lifetime.Notes...)
 	}
 	if s.Timing != nil {
-		out = append(out, words.Notes(s.Timing.Notes)...)
+		notes = append(notes, s.Timing.Notes...)
 	}
-	return out
+	for _, note := range notes {
+		if slices.Contains(howRecorded, note.Kind) {
+			how = append(how, words.Note(note))
+		} else {
+			said = append(said, words.Note(note))
+		}
+	}
+	if without := s.withoutSymbols(); without != "" {
+		how = append(how, without)
+	}
+	return said, how
 }
 
 // remarks are Remarks, and the notes that are of less weight than findings.
 func (s summary) remarks() []string {
-	out := Remarks(s.Summary)
+	said, how := s.allRemarks()
 	for _, note := range s.Notes {
 		if note.Kind == report.NoteProbes {
-			out = append(out, words.Note(note))
+			how = append(how, words.Note(note))
 		}
 	}
-	return out
+	if s.shape.brief && len(how) > 0 {
+		how = []string{fmt.Sprintf("How it was recorded: clrprof report %s header.", shell.Quote(s.Path))}
+	}
+	return append(said, how...)
 }
 
 // command is the command that tells more.
@@ -161,11 +237,20 @@ func indented(s string) string { return strings.ReplaceAll(s, "\n", "\n  ") }
 // writes reports whether a person sees a section.
 func (s summary) writes(x report.Section) bool { return x.Shown && !x.Single && len(x.Table.Rows) > 0 }
 
+// Facts that say how a session was recorded.
+const (
+	factProbes  = "probes"
+	factLeftOut = "left out"
+)
+
 // factIndent is where the values of facts begin.
 const factIndent = 11
 
 func (s summary) writeFacts(out *bufio.Writer, o Options) {
 	for _, f := range Facts(s.Summary) {
+		if s.shape.brief && (f[0] == factProbes || f[0] == factLeftOut) {
+			continue // the view header has it
+		}
 		text := wrap(Printable(f[1]), max(0, o.Width-factIndent))
 		fmt.Fprintf(out, "%s%s\n", o.style(styleDim, pad(f[0], factIndent, false)),
 			strings.ReplaceAll(text, "\n", "\n"+strings.Repeat(" ", factIndent)))
@@ -175,7 +260,7 @@ func (s summary) writeFacts(out *bufio.Writer, o Options) {
 // Facts are the lines that a summary begins with: what each is about, and what is said of it.
 func Facts(of *report.Summary) [][2]string {
 	var out [][2]string
-	summary{of}.facts(func(key, format string, args ...any) {
+	summary{Summary: of}.facts(func(key, format string, args ...any) {
 		out = append(out, [2]string{key, fmt.Sprintf(format, args...)})
 	})
 	return out

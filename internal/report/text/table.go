@@ -24,6 +24,7 @@ type Options struct {
 	Color     bool // use escape sequences for bold and colours
 	Unit      Unit // of durations
 	FullNames bool // show functions and types with their namespaces
+	Lines     int  // of a summary: as few as can be if they are more; 0: no limit
 	Markdown  bool // for comments on pull requests and summaries of pipelines
 }
 
@@ -434,7 +435,9 @@ func WriteTable(w io.Writer, of *report.Table, o Options) error {
 	switch {
 	case t.Functions != nil:
 		t.writeFunctions(out, o)
-	case t.Prose != report.ProseNone:
+	case t.Prose == report.ProseFacts && o.Width > 0 && len(t.Columns) == 2:
+		t.writeFacts(out, o)
+	case t.Prose == report.ProseFindings, t.Prose == report.ProseLosses:
 		t.writeProse(out, o)
 	default:
 		if hidden := t.writeGrid(out, o); len(hidden) > 0 {
