@@ -34,6 +34,13 @@ var asyncRuntime = []string{
 	"System.Threading._ThreadPoolWaitCallback.",
 }
 
+// IsAsyncRuntime reports whether a function of the framework starts, suspends or resumes async methods: code that the
+// compiler has a method call because it is async, and nobody wrote.
+func IsAsyncRuntime(f *session.Function) bool {
+	name := f.MetadataName()
+	return slices.ContainsFunc(asyncRuntime, func(prefix string) bool { return strings.HasPrefix(name, prefix) })
+}
+
 // awaiters begin the names of functions that async methods call to wait. Called by others, they block.
 var awaiters = []string{
 	"System.Runtime.CompilerServices.TaskAwaiter", "System.Runtime.CompilerServices.ValueTaskAwaiter",
@@ -63,7 +70,7 @@ func newAsyncFunctions(rows []session.Function) *asyncFunctions {
 		name := r.MetadataName()
 		f.machine[i] = r.RawName == "MoveNext" && strings.HasSuffix(r.Name, " [async]")
 		begins := func(prefix string) bool { return strings.HasPrefix(name, prefix) }
-		f.runtime[i], f.awaiter[i] = slices.ContainsFunc(asyncRuntime, begins), slices.ContainsFunc(awaiters, begins)
+		f.runtime[i], f.awaiter[i] = IsAsyncRuntime(r), slices.ContainsFunc(awaiters, begins)
 		f.start[i] = f.runtime[i] && r.RawName == "Start"
 	}
 	return f

@@ -2,10 +2,8 @@ package report
 
 import (
 	"cmp"
-	"slices"
 
 	"github.com/clrprof/clrprof/internal/analysis"
-	"github.com/clrprof/clrprof/internal/calltree"
 	q "github.com/clrprof/clrprof/internal/quantity"
 	"github.com/clrprof/clrprof/internal/session"
 )
@@ -87,93 +85,4 @@ func (c *context) asGroup(r *Row, by analysis.By) {
 		r.kind, r.module = rowNamespace, 0
 		r.text = cmp.Or(analysis.FunctionNamespace(f), analysis.NoNamespace)
 	}
-}
-
-// hotPath returns the hot path from a row of the call tree, without it: by what weighs, bytes or time.
-func (c *context) hotPath(from Row, weight func(cost) int64) ([]Row, error) {
-	return calltree.HotPath(from, weight(exclusiveCost(&from)), func(r Row) ([]calltree.Weighted[Row], error) {
-		below, err := c.pathsBelow(&r)
-		if recorded := c.recorded(below, weight); len(recorded) > 0 {
-			below = recorded
-		}
-		var out []calltree.Weighted[Row]
-		for _, b := range below {
-			out = append(out, calltree.Weighted[Row]{Node: b, Inclusive: weight(inclusiveCost(&b)),
-				Exclusive: weight(exclusiveCost(&b))})
-		}
-		return out, err
-	})
-}
-
-// isExcluded reports whether a row stands for code that is not recorded.
-func (c *context) isExcluded(r *Row) bool {
-	f := c.functions.get(r.function)
-	return r.function != 0 && f.Kind == session.FunctionPseudo && f.RawName == session.NameExcluded
-}
-
-// recorded are those of some rows that weigh something, without those of code that is not recorded: the hot path goes
-// past that, however much it is, as it ends there and leads nowhere.
-func (c *context) recorded(rows []Row, weight func(cost) int64) []Row {
-	var out []Row
-	for i := range rows {
-		if !c.isExcluded(&rows[i]) && weight(inclusiveCost(&rows[i])) > 0 {
-			out = append(out, rows[i])
-		}
-	}
-	return out
-}
-
-// passed is the row of code that is not recorded which the hot path from a row goes past, though it weighs more; nil:
-// there is none.
-func (c *context) passed(from Row, hot []Row, weight func(cost) int64) (*Row, error) {
-	below, err := c.pathsBelow(&from)
-	for i := range below {
-		if r := &below[i]; len(hot) > 0 && c.isExcluded(r) && !c.isExcluded(&hot[0]) &&
-			weight(inclusiveCost(r)) > weight(inclusiveCost(&hot[0])) {
-			return r, err
-		}
-	}
-	return nil, err
-}
-
-// share is the part of what a row weighs that another one does.
-func share(of, part Row, weight func(cost) int64) q.Percent {
-	return q.PercentOf(q.Bytes(weight(inclusiveCost(&part))), q.Bytes(weight(inclusiveCost(&of))))
-}
-
-// onlyHot shows the hot path of the root that weighs most.
-func (b *builder) onlyHot(roots []Row) error {
-	if len(roots) == 0 {
-		return nil
-	}
-	heaviest, hot, err := b.hottest(roots)
-	if err != nil {
-		return err
-	}
-	b.table.Rows = append([]Row{heaviest}, hot...)
-	b.noteHot()
-	passed, err := b.passed(heaviest, hot, b.heavier())
-	if passed != nil {
-		b.note(NoteHotPassed, share(heaviest, *passed, b.heavier()), pick(b.hasTime(), "time", "bytes"))
-	}
-	return err
-}
-
-// noteHot says what the hot path is of.
-func (b *builder) noteHot() {
-	what := "bytes"
-	if b.hasTime() {
-		what = "time"
-	}
-	b.note(NoteHotPath, what)
-}
-
-// hottest returns the root that weighs most, and the hot path below it.
-func (c *context) hottest(roots []Row) (heaviest Row, hot []Row, err error) {
-	weight := c.heavier()
-	heaviest = slices.MaxFunc(roots, func(x, y Row) int {
-		return cmp.Compare(weight(inclusiveCost(&x)), weight(inclusiveCost(&y)))
-	})
-	hot, err = c.hotPath(heaviest, weight)
-	return heaviest, hot, err
 }

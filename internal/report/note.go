@@ -26,6 +26,7 @@ const (
 	NoteAges               NoteKind = "ages"                // what the columns of ages are
 	NoteAgesWhole          NoteKind = "ages-whole"          // ages are not of the span that is selected
 	NoteHotPath            NoteKind = "hot-path"            // by what
+	NoteHotWaited          NoteKind = "hot-waited"          // how long entry points waited, past which it goes
 	NoteHotPassed          NoteKind = "hot-passed"          // the share of what the hot path goes past, and of what
 	NoteBornBetween        NoteKind = "born-between"        // the numbers of two collections
 	NoteDiedBetween        NoteKind = "died-between"        // the numbers of two collections

@@ -57,6 +57,7 @@ type Row struct {
 	hidden      cost                 // and their cost, each allocation and interval once
 	exclusive   bool                 // hidden is by the exclusive rule, and the inclusive one would differ
 	hotPath     []session.FunctionID // the hot path on which a type was created
+	idle        bool                 // of a hot path: the entry point of a program, whose waits are no work
 	fromShare   q.Percent            // how much of the type was made at the end of hotPath
 	from        analysis.Place       // of what is grouped by places in user code
 	node        session.NodeID       // of a site

@@ -401,9 +401,10 @@ func (s *Summary) addHotPath(key, title, text string, weight func(cost) int64) e
 	if err != nil || len(roots) == 0 {
 		return err
 	}
-	heaviest := slices.MaxFunc(roots, func(a, b Row) int {
-		return cmp.Compare(weight(inclusiveCost(&a)), weight(inclusiveCost(&b)))
-	})
+	heaviest, err := s.context.heaviestOf(roots, weight)
+	if err != nil {
+		return err
+	}
 	asRoot(&heaviest)
 	hot, err := s.context.hotPath(heaviest, weight)
 	if err != nil {

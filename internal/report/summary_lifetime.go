@@ -110,6 +110,7 @@ func (s *Summary) partTable(top int, section analysis.LifetimeSection) (*Table, 
 				break
 			}
 			row := b.groupRow(r.Group)
+			row.function = b.madeBy(row.function, row.from)
 			row.values, row.lifetime = both(r.Part), &r.Lifetime
 			list = append(list, row)
 			more, hidden = more-1, hidden.Sub(r.Part)

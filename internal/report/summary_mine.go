@@ -5,6 +5,7 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/clrprof/clrprof/internal/analysis"
 	q "github.com/clrprof/clrprof/internal/quantity"
 	"github.com/clrprof/clrprof/internal/session"
 	"github.com/clrprof/clrprof/internal/usercode"
@@ -68,10 +69,20 @@ func (s *Summary) addUserAllocations(o Options) error {
 	for _, c := range causes.List {
 		t := s.context.types.get(c.Type)
 		rows = append(rows, Row{kind: rowSite, typ: c.Type, module: t.Module, process: t.Process, from: c.From,
-			function: c.Function, values: both(c.Amount)})
+			function: s.context.madeBy(c.Function, c.From), values: both(c.Amount)})
 	}
 	s.causes = slices.Clone(rows)
 	return s.addRows(sectionCauses, "Where your code allocates most", "bytes", causeText, rows, o.Top, rest)
+}
+
+// madeBy is the function that a row of what user code did names: the framework's that it called, but for what starts,
+// suspends and resumes async methods. That is the method's own, as nobody wrote a call of it.
+func (c *context) madeBy(function session.FunctionID, from analysis.Place) session.FunctionID {
+	if from.Function != 0 && function != from.Function && !c.isUser(function) &&
+		analysis.IsAsyncRuntime(c.functions.get(function)) {
+		return from.Function
+	}
+	return function
 }
 
 // addUserTimes adds the work and the waiting of user code, and of what it calls.
@@ -80,11 +91,24 @@ func (s *Summary) addUserTimes(top int) error {
 	if err != nil {
 		return err
 	}
+	type key struct {
+		by   session.FunctionID
+		from analysis.Place
+	}
 	var list []Row
+	at := map[key]int{}
 	for _, t := range all {
 		if t.From.Function == 0 {
 			continue
 		}
+		t.Function = s.context.madeBy(t.Function, t.From)
+		k := key{t.Function, t.From}
+		if i, known := at[k]; known { // what starts a method and what suspends it
+			sum := list[i].time.Inclusive.Add(t.Time)
+			list[i].time.Times = q.Times{Inclusive: sum, Exclusive: sum}
+			continue
+		}
+		at[k] = len(list)
 		f := s.context.functions.get(t.Function)
 		value := session.TimeValue{Times: q.Times{Inclusive: t.Time, Exclusive: t.Time}}
 		list = append(list, Row{kind: rowFunction, function: t.Function, module: f.Module, process: f.Process,

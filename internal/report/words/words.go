@@ -25,6 +25,7 @@ var sentences = map[report.NoteKind]string{
 		"the end (alive); times, of those that survived one, with --columns.",
 	report.NoteAgesWhole: "Ages are those of the whole run.",
 	report.NoteHotPath:   "Only the hot path by %s (docs/metrics.md).",
+	report.NoteHotWaited: "It goes past %s for which Main was blocked: what Main waits for is on other paths.",
 	report.NoteHotPassed: "It goes past %s of the process's %s, which code has that is not recorded, and that no recorded " +
 		"code called: (excluded).",
 	report.NoteBornBetween: "Born after collection %d and before collection %d, and reachable at the end; by " +
