@@ -27,6 +27,8 @@ type Change struct {
 	Line         int64  // of a line: where it is in the new session, or was in the old one
 	OldLine      int64  // of a line: where it was; 0: it is not in the old session
 	Function     string // of a site: the function that allocates
+	Namespace    string // of what Name names: a function, or a type
+	Within       string // of a site: the namespace of Function
 	InOld, InNew bool   // has a value there
 	Old, New     int64  // of several runs the mean
 

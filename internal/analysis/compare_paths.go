@@ -113,7 +113,8 @@ func (v *comparedSource) eachPath(c *comparedColumn, out *comparedRun) error {
 	}
 	called := make([]Change, len(v.data.Functions)) // the name and the module of functions
 	for f := range called {
-		called[f].Name, called[f].Module = v.data.Functions[f].DisplayName(), v.moduleName(v.data.Functions[f].Module)
+		of := &v.data.Functions[f]
+		called[f] = Change{Name: of.DisplayName(), Module: v.moduleName(of.Module), Namespace: FunctionNamespace(of)}
 	}
 	out.describe = func(i int64) Change {
 		x := Change{}

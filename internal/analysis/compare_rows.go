@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"slices"
 
+	"github.com/clrprof/clrprof/internal/pattern"
 	q "github.com/clrprof/clrprof/internal/quantity"
 	"github.com/clrprof/clrprof/internal/session"
 )
@@ -173,7 +174,7 @@ func (v *comparedSource) compared(view string, c *comparedColumn, keys *compared
 	case "types", "lifetime":
 		out.describe = func(i int64) Change {
 			t := &v.data.Types[i]
-			return Change{Name: v.typeName(t.ID), Module: v.moduleName(t.Module)}
+			return Change{Name: v.typeName(t.ID), Module: v.moduleName(t.Module), Namespace: pattern.Namespace(t.RawName)}
 		}
 		return out, v.eachType(c, func(id session.TypeID, value int64) {
 			if i, ok := v.types.find(id); ok && i >= 0 {
@@ -198,7 +199,7 @@ func (v *comparedSource) compared(view string, c *comparedColumn, keys *compared
 	}
 	out.describe = func(i int64) Change {
 		f := &v.data.Functions[i]
-		return Change{Name: f.DisplayName(), Module: v.moduleName(f.Module)}
+		return Change{Name: f.DisplayName(), Module: v.moduleName(f.Module), Namespace: FunctionNamespace(f)}
 	}
 	return out, v.eachFunction(c, func(id session.FunctionID, value int64) {
 		if i, ok := v.functions.find(id); ok && i >= 0 {
@@ -212,7 +213,7 @@ func (v *comparedSource) lineChange(i int32) Change {
 	l := &v.data.Lines[i]
 	f := at(v.data.Functions, v.functions, l.Function)
 	return Change{Name: f.DisplayName(), Module: v.moduleName(f.Module), File: v.files[l.File], Line: l.LineBegin,
-		moved: v.moved[i]}
+		Namespace: FunctionNamespace(f), moved: v.moved[i]}
 }
 
 // eachType calls fn with the values of types in a column.
@@ -281,6 +282,9 @@ func (v *comparedSource) eachSite(c *comparedColumn, out *comparedRun) error {
 func (v *comparedSource) siteChange(i int64) Change {
 	d := v.data
 	out := Change{Name: v.typeName(d.Sites[i].Type)}
+	if t, ok := v.types.find(d.Sites[i].Type); ok && t >= 0 {
+		out.Namespace = pattern.Namespace(d.Types[t].RawName)
+	}
 	n := d.siteNode[i]
 	if n < 0 {
 		return out
@@ -290,7 +294,7 @@ func (v *comparedSource) siteChange(i int64) Change {
 		out.File, out.Line, out.moved = line.File, line.Line, line.moved
 	}
 	f := &d.Functions[d.nodeFunction[n]]
-	out.Function, out.Module = f.DisplayName(), v.moduleName(f.Module)
+	out.Function, out.Module, out.Within = f.DisplayName(), v.moduleName(f.Module), FunctionNamespace(f)
 	out.stack = func(text []byte) []byte {
 		var s comparedStack
 		for at := n; at >= 0; at = d.tree.Parent[at] {

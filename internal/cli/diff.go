@@ -143,6 +143,9 @@ func (d *diffFlags) run(e *environment, view string, limited bool) error {
 	}
 	notes = append(notes, left...)
 	records := report.Differences(c)
+	if format == asText {
+		records = report.ReadableDifferences(c, layout.FullNames)
+	}
 	if top := d.top; top > 0 && records.Len() > top && (format == asText || limited) {
 		notes = append(notes, fmt.Sprintf("%d of %d differences are shown; --top 0 shows them all.", top,
 			records.Len()))

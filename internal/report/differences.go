@@ -8,6 +8,7 @@ import (
 
 	"github.com/clrprof/clrprof/internal/analysis"
 	q "github.com/clrprof/clrprof/internal/quantity"
+	"github.com/clrprof/clrprof/internal/report/names"
 )
 
 // DifferenceNote says what the whole is in both sessions, or that nothing differs.
@@ -93,6 +94,112 @@ func Differences(c *analysis.Comparison) *Records {
 		return fmt.Sprint(n)
 	}
 	return r
+}
+
+// differenceTitles are what text calls the columns of differences.
+var differenceTitles = map[string]string{"delta": "Delta", "delta_percent": "%", "baseline": "Before",
+	"comparison": "After", "beyond_spread": "Beyond spread", "baseline_min": "Least before", "baseline_max": "Most before",
+	"comparison_min": "Least after", "comparison_max": "Most after", "name": "Name", "module": "Module",
+	"function": "Function", "place": "Place", "state": "State", "stack": "Stack"}
+
+// optionalDifferences are the columns of each view for which a narrow terminal has no room, those that say least first:
+// by how many percent something grew, and what it was before, follow from the others.
+var optionalDifferences = map[string][]string{
+	"functions": {"module", "delta_percent"}, "types": {"module", "delta_percent"},
+	"lifetime": {"module", "delta_percent"}, "calltree": {"module", "delta_percent", "stack"},
+	"lines": {"delta_percent", "state"}, "sites": {"stack", "delta_percent", "state", "baseline", "function"},
+}
+
+// ReadableDifferences are Differences for a person: with short names, unless they are wanted in full, and places as
+// views have them.
+func ReadableDifferences(c *analysis.Comparison, full bool) *Records {
+	exact := Differences(c)
+	r := &Records{Titles: differenceTitles, Format: exact.Format, count: exact.count,
+		Cut:      map[string]Cut{"name": CutParts, "function": CutParts, "stack": CutPath},
+		Optional: optionalDifferences[c.View]}
+	for _, column := range exact.Columns {
+		switch column {
+		case "source_file":
+			r.Columns = append(r.Columns, "place")
+		case "line", "baseline_line":
+		case "module":
+			if c.View != "modules" && !c.HasLines() { // it is the name, or goes without saying
+				r.Columns = append(r.Columns, column)
+			}
+		default:
+			if column == "name" && c.View == "sites" {
+				r.Columns = append(r.Columns, column, "function")
+				continue
+			}
+			r.Columns = append(r.Columns, column)
+		}
+	}
+	at := map[string]int{}
+	for i, column := range exact.Columns {
+		at[column] = i
+	}
+	r.late = func(i int) []any {
+		x, row := &c.Changes[i], exact.late(i)
+		out := make([]any, len(r.Columns))
+		for k, column := range r.Columns {
+			switch column {
+			case "name":
+				out[k] = readableName(x, c.View, full)
+			case "function":
+				out[k] = pick(full, x.Function, names.ShortFunction(x.Function, x.Within))
+			case "place":
+				out[k] = placeOf(x)
+			case "stack":
+				out[k] = LateText(func(to []byte) []byte { return append(to, readableStack(x, full)...) })
+			default:
+				out[k] = row[at[column]]
+			}
+		}
+		return out
+	}
+	return r
+}
+
+// readableName is the short name of what a row is about.
+func readableName(x *analysis.Change, view string, full bool) string {
+	switch {
+	case full || view == "threads" || view == "modules":
+		return x.Name
+	case view == "types" || view == "lifetime" || view == "sites":
+		return names.ShortType(x.Name, x.Namespace)
+	}
+	return names.ShortFunction(x.Name, x.Namespace)
+}
+
+// readableStack is the stack of a row, with the classes and methods of its functions alone.
+func readableStack(x *analysis.Change, full bool) string {
+	if full {
+		return x.Stack()
+	}
+	frames := strings.Split(x.Stack(), stackArrow)
+	for i, frame := range frames {
+		if !strings.HasPrefix(frame, "… ") {
+			head, parameters := names.CutParameters(frame)
+			made := parameters[strings.LastIndexByte(parameters, ')')+1:] // by the compiler, such as a lambda
+			frames[i] = names.LastParts(head, 2) + made
+		}
+	}
+	return strings.Join(frames, stackArrow)
+}
+
+// stackArrow stands between a function and one that it called.
+const stackArrow = " › "
+
+// placeOf is where a line is, and where it was if that is elsewhere: Csv.cs:14 (was 12); "": that is not known.
+func placeOf(x *analysis.Change) string {
+	if x.File == "" {
+		return ""
+	}
+	place := fmt.Sprintf("%s:%d", filepath.Base(x.File), x.Line)
+	if x.InOld && x.InNew && x.OldLine != 0 && x.OldLine != x.Line {
+		place += fmt.Sprintf(" (was %d)", x.OldLine)
+	}
+	return place
 }
 
 // state says what became of a line, or of the line of a site.

@@ -14,6 +14,10 @@ type Records struct {
 	Format func(column string, n int64) string
 	// Cut is how text cuts the columns that it may cut to the width of the terminal; nil: none.
 	Cut map[string]Cut
+	// Titles are what text calls the columns; nil: as they are called.
+	Titles map[string]string
+	// Optional are the columns that text may leave out where there is no room, the first one first.
+	Optional []string
 
 	count int             // of rows that are made one by one
 	late  func(int) []any // makes them; nil: they are Rows

@@ -129,6 +129,7 @@ const (
 	CutParts         // of the name of a function or type: parameters, then type arguments, then outer classes
 	CutBeginning     // all but the last word
 	CutEnd           // of a line of source: its beginning says most
+	CutPath          // of the functions of a stack: the outer ones
 )
 
 // Column is a column of a table.

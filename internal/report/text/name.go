@@ -60,6 +60,9 @@ func cutCell(c report.Column, s string, width int) string {
 
 // cut makes a text at most width columns wide, as its column wants it.
 func cut(how report.Cut, s string, width int) string {
+	if width <= 0 || Width(s) <= width {
+		return s
+	}
 	switch how {
 	case report.CutParts:
 		return cutName(s, width)
@@ -67,6 +70,8 @@ func cut(how report.Cut, s string, width int) string {
 		return cutBefore(s, width)
 	case report.CutEnd:
 		return cutEnd(s, width)
+	case report.CutPath:
+		return cutPath(s, width)
 	case report.CutMiddle:
 	}
 	return shorten(s, width)
@@ -158,9 +163,22 @@ func shortest(c report.Column, s string) string {
 		return shortestName(s)
 	case report.CutBeginning:
 		return lastWord(s)
-	case report.CutMiddle, report.CutEnd:
+	case report.CutMiddle, report.CutEnd, report.CutPath:
 	}
 	return s
+}
+
+// cutPath leaves out the outer functions of a stack: those near what it is about say most.
+func cutPath(s string, width int) string {
+	const arrow = " › "
+	frames := strings.Split(s, arrow)
+	for len(frames) > 1 {
+		frames = frames[1:]
+		if inner := ellipsis + arrow + strings.Join(frames, arrow); Width(inner) <= width {
+			return inner
+		}
+	}
+	return shorten(frames[0], width)
 }
 
 // emptyArguments leaves out the type arguments of a name: List<…>.Add. What the compiler named, <lambda #0_1>, has

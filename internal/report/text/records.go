@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"fmt"
 	"io"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -39,6 +40,9 @@ func Values(r *report.Records, row []any) []string {
 func (r records) grid() (titles []string, cells [][]string, numeric []bool) {
 	numeric = make([]bool, len(r.Columns))
 	for i, name := range r.Columns {
+		if title := r.Titles[name]; title != "" {
+			name = title
+		}
 		titles = append(titles, Printable(name))
 		numeric[i] = r.Len() > 0
 	}
@@ -56,24 +60,59 @@ func (r records) grid() (titles []string, cells [][]string, numeric []bool) {
 	return titles, cells, numeric
 }
 
-// cutTo makes the columns that may be cut as narrow as the width wants, names last.
-func (r records) cutTo(width int, widths []int) {
+// Below these widths the columns of records are not cut, or left out before: minStack of the functions of a stack.
+const minStack = 40
+
+// narrowing is a step in which records become narrower: columns are cut down to a width, or one is left out.
+type narrowing struct {
+	how   report.Cut
+	least int
+	leave string // the key of a column
+}
+
+// narrowings are the steps, those that lose least first.
+func (r records) narrowings() []narrowing {
+	out := []narrowing{{how: report.CutPath, least: minStack}, {how: report.CutMiddle, least: minOther}}
+	for i, key := range r.Optional {
+		if i == 1 { // names say less without their types than without their modules, and more than a stack
+			out = append(out, narrowing{how: report.CutParts, least: mostLeast})
+		}
+		out = append(out, narrowing{leave: key})
+	}
+	return append(out, narrowing{how: report.CutParts, least: mostLeast},
+		narrowing{how: report.CutParts, least: minOther})
+}
+
+// cutTo makes the columns as narrow as the width wants, and returns which are left out.
+func (r records) cutTo(width int, widths []int) (left map[int]bool) {
+	left = map[int]bool{}
+	natural := slices.Clone(widths)
 	over := len(gap)*(len(widths)-1) - width
 	for _, w := range widths {
 		over += w
 	}
-	for _, step := range []struct {
-		how   report.Cut
-		least int
-	}{{report.CutMiddle, minOther}, {report.CutParts, mostLeast}, {report.CutParts, minOther}} {
-		for i := len(widths) - 1; i >= 0 && width > 0; i-- {
-			if how, ok := r.Cut[r.Columns[i]]; ok && how == step.how && over > 0 {
+	for _, step := range r.narrowings() {
+		for i := len(widths) - 1; i >= 0 && width > 0 && over > 0; i-- {
+			how, cut := r.Cut[r.Columns[i]]
+			switch {
+			case left[i]:
+			case step.leave != "" && step.leave == r.Columns[i]:
+				left[i] = true
+				over -= widths[i] + len(gap)
+			case step.leave == "" && cut && how == step.how:
 				less := min(over, max(0, widths[i]-step.least))
 				widths[i] -= less
 				over -= less
 			}
 		}
 	}
+	for i := range widths { // what was left out has made room for those that were cut before
+		if more := min(-over, natural[i]-widths[i]); more > 0 && !left[i] {
+			widths[i] += more
+			over += more
+		}
+	}
+	return left
 }
 
 // WriteRecords writes records as a table. It shortens no name of a query's result: who writes one asks for what it
@@ -91,17 +130,28 @@ func WriteRecords(w io.Writer, of *report.Records, o Options) error {
 			widths[i] = max(widths[i], Width(s))
 		}
 	}
-	r.cutTo(o.Width, widths)
+	left := r.cutTo(o.Width, widths)
 	line := func(row []string, style string) {
-		parts := make([]string, len(row))
+		var parts []string
 		for i, s := range row {
-			parts[i] = pad(cut(r.Cut[r.Columns[i]], s, widths[i]), widths[i], numeric[i])
+			if !left[i] {
+				parts = append(parts, pad(cut(r.Cut[r.Columns[i]], s, widths[i]), widths[i], numeric[i]))
+			}
 		}
 		fmt.Fprintln(out, o.style(style, strings.TrimRight(strings.Join(parts, gap), " ")))
 	}
 	line(titles, styleBold)
 	for _, row := range cells {
 		line(row, "")
+	}
+	var hidden []string
+	for i := range titles {
+		if left[i] {
+			hidden = append(hidden, titles[i])
+		}
+	}
+	if len(hidden) > 0 {
+		fmt.Fprintln(out, wrap(notShown(hidden), o.Width))
 	}
 	return out.Flush()
 }
@@ -120,9 +170,12 @@ func (r records) writeMarkdown(w io.Writer) error {
 	out.WriteString("|\n")
 	for _, row := range cells {
 		for i, s := range row {
-			fmt.Fprintf(out, "| %s ", pick(r.Columns[i] == "name", codeSpan(s), markdownText.Replace(s)))
+			fmt.Fprintf(out, "| %s ", pick(isCode(r.Columns[i]) && s != "", codeSpan(s), markdownText.Replace(s)))
 		}
 		out.WriteString("|\n")
 	}
 	return out.Flush()
 }
+
+// isCode reports whether a column has names of code.
+func isCode(column string) bool { return column == "name" || column == "function" || column == "stack" }
