@@ -7,8 +7,10 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/clrprof/clrprof/internal/report"
+	"github.com/clrprof/clrprof/internal/report/text"
 )
 
 // flagGroup is a line of a help that fits on a screen: flags that belong together.
@@ -20,7 +22,7 @@ const (
 	selectedFunctions = "--module  --namespace  --function  --type  --focus  --hide PATTERN  --my-code"
 )
 
-// reportFlagGroups are the flags of report, as its help names them: what each does is in the help of a view.
+// reportFlagGroups are the flags of report, as its help names them: what each does is in another help.
 var reportFlagGroups = []flagGroup{
 	{"rows", "--top N  --limit N  --sort COLUMN  --columns A,B  --by WHAT  --range PATTERN"},
 	{"trees", "--depth N  --min PERCENT  --min-share PERCENT  --root NAME  --hot"},
@@ -38,6 +40,10 @@ func reportHelp(e *environment, output *outputFlags) func(*cobra.Command, []stri
 	return func(cmd *cobra.Command, _ []string) {
 		output.page(e, asText)
 		for _, name := range cmd.Flags().Args() {
+			if name == "flags" {
+				writeCommonHelp(e.stdout, cmd)
+				return
+			}
 			if view, err := report.FindView(name); err == nil {
 				writeViewHelp(e.stdout, cmd, view)
 				return
@@ -49,8 +55,8 @@ func reportHelp(e *environment, output *outputFlags) func(*cobra.Command, []stri
 
 // writeReportHelp prints what fits on a screen.
 func writeReportHelp(w io.Writer, cmd *cobra.Command) {
-	fmt.Fprintf(w, "%s\n\nUsage:\n  clrprof %s\n\n%s\n\nExamples:\n%s\n\nFlags (clrprof report VIEW --help says what "+
-		"they do, and what columns are):\n", cmd.Long, cmd.Use, viewList(), cmd.Example)
+	fmt.Fprintf(w, "%s\n\nUsage:\n  clrprof %s\n\n%s\n\nExamples:\n%s\n\nFlags (clrprof report flags --help says what "+
+		"they do, clrprof report VIEW --help what a view has):\n", cmd.Long, cmd.Use, viewList(), cmd.Example)
 	writeFlagGroups(w, reportFlagGroups)
 }
 
@@ -60,7 +66,75 @@ func writeFlagGroups(w io.Writer, groups []flagGroup) {
 	}
 }
 
-// writeViewHelp prints the columns of a view, each with what it means, and the flags.
+// ofView reports whether a flag is for some views, and whether for this one. What a flag is for alone is said before a
+// colon where its description begins.
+func ofView(f *pflag.Flag, view report.View) (special, here bool) {
+	switch f.Name {
+	case "by":
+		return true, view.HasBy()
+	case "depth", "min":
+		return true, view.IsTree() || view.HasBy()
+	}
+	of, _, found := strings.Cut(f.Usage, ": ")
+	if !found {
+		return false, false
+	}
+	views := strings.Split(of, ", ")
+	isView := func(name string) bool {
+		_, err := report.FindView(name)
+		return err == nil || name == "summary"
+	}
+	return slices.ContainsFunc(views, isView), slices.Contains(views, view.Name)
+}
+
+// writeCommonHelp prints what the flags do that all views have, and those of the summary.
+func writeCommonHelp(w io.Writer, cmd *cobra.Command) {
+	common := pflag.NewFlagSet("", pflag.ContinueOnError)
+	cmd.LocalFlags().VisitAll(func(f *pflag.Flag) {
+		if special, summary := ofView(f, report.View{Name: "summary"}); !special || summary {
+			common.AddFlag(f)
+		}
+	})
+	fmt.Fprintf(w, "Flags of all views, and of the summary; clrprof report VIEW --help says which others a view has.\n\n%s",
+		common.FlagUsagesWrapped(helpWidth))
+}
+
+// shares are the keys of which a list also has the share of the whole.
+func shares(keys []string) map[string]bool {
+	out := map[string]bool{}
+	for _, key := range keys {
+		if base, isShare := strings.CutSuffix(key, "_percent"); isShare && slices.Contains(keys, base) {
+			out[base] = true
+		}
+	}
+	return out
+}
+
+// writeColumns prints columns, each with what it means; a share of the whole stands beside its value.
+func writeColumns(w io.Writer, keys []string) {
+	also := shares(keys)
+	var names []string
+	width := 0
+	for _, key := range keys {
+		name := key
+		if also[key] {
+			name += " %"
+		}
+		names, width = append(names, name), max(width, len(name))
+	}
+	for i, key := range keys {
+		if base, isShare := strings.CutSuffix(key, "_percent"); isShare && also[base] {
+			continue
+		}
+		said := strings.Split(text.Wrap(report.Describe(key), helpWidth-width-len("    ")), "\n")
+		fmt.Fprintf(w, "  %-*s  %s\n", width, names[i], said[0])
+		for _, more := range said[1:] {
+			fmt.Fprintf(w, "  %-*s  %s\n", width, "", more)
+		}
+	}
+}
+
+// writeViewHelp prints the columns of a view, each with what it means, and the flags that it has and not all views.
 func writeViewHelp(w io.Writer, cmd *cobra.Command, view report.View) {
 	fmt.Fprintf(w, "%s: %s.\n\nUsage:\n  clrprof report SESSION %s [flags]\n", view.Name, view.Short,
 		strings.TrimSpace(view.Name+" "+view.Argument))
@@ -75,13 +149,17 @@ func writeViewHelp(w io.Writer, cmd *cobra.Command, view report.View) {
 			continue
 		}
 		fmt.Fprintf(w, "\n%s:\n", list.title)
-		width := 0
-		for _, key := range list.keys {
-			width = max(width, len(key))
-		}
-		for _, key := range list.keys {
-			fmt.Fprintf(w, "  %-*s  %s\n", width, key, report.Describe(key))
-		}
+		writeColumns(w, list.keys)
 	}
-	fmt.Fprintf(w, "\nFlags:\n%s", cmd.LocalFlags().FlagUsagesWrapped(helpWidth))
+	fmt.Fprint(w, "\nA column with % has its share of the whole beside it: bytes and bytes_percent.\n")
+	special := pflag.NewFlagSet("", pflag.ContinueOnError)
+	cmd.LocalFlags().VisitAll(func(f *pflag.Flag) {
+		if _, here := ofView(f, view); here {
+			special.AddFlag(f)
+		}
+	})
+	if special.HasFlags() {
+		fmt.Fprintf(w, "\nFlags:\n%s", special.FlagUsagesWrapped(helpWidth))
+	}
+	fmt.Fprint(w, "\nFlags of all views (--top, --sort, --process, --json, …): clrprof report flags --help\n")
 }

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"bytes"
+	"slices"
 	"strings"
 	"testing"
 
@@ -9,6 +10,8 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/clrprof/clrprof/internal/export/pprof"
+	"github.com/clrprof/clrprof/internal/report"
+	"github.com/clrprof/clrprof/internal/report/text"
 )
 
 // maxHelpLines and maxHelpColumns are what a help that fits on a screen has at most.
@@ -55,6 +58,52 @@ func testHelpFits(t *testing.T, cmd *cobra.Command, help string, most int) {
 			t.Errorf("%s: there is no --%s", cmd.Name(), name)
 		}
 	}
+}
+
+// TestViewHelp: the help of a view says what each of its columns is, and tells of the flags that the view takes and others
+// do not; what is common to all of them is in one place.
+func TestViewHelp(t *testing.T) {
+	cmd := newReportCommand(&environment{})
+	var common bytes.Buffer
+	writeCommonHelp(&common, cmd)
+	told := map[string]bool{"help": true}
+	isTold := func(help string) {
+		cmd.LocalFlags().VisitAll(func(f *pflag.Flag) {
+			told[f.Name] = told[f.Name] || strings.Contains(help, "--"+f.Name+" ")
+		})
+	}
+	isTold(common.String())
+	for _, view := range report.Views() {
+		var help bytes.Buffer
+		writeViewHelp(&help, cmd, view)
+		isTold(help.String())
+		_, flags, _ := strings.Cut(help.String(), "\nFlags:\n")
+		for _, key := range slices.Concat(view.ColumnKeys(), view.TimeKeys(), view.OptionalKeys()) {
+			base := strings.TrimSuffix(key, "_percent")
+			if !strings.Contains(help.String(), "\n  "+key+" ") && !strings.Contains(help.String(), "\n  "+base+" % ") {
+				t.Errorf("%s: its help does not say what %s is", view.Name, key)
+			}
+		}
+		for flag, takes := range map[string]bool{"by": view.HasBy(), "hot": view.Shaped, "root": view.Shaped,
+			"depth": view.IsTree() || view.HasBy(), "range": view.Ranged, "disable": view.Judges, "top": false} {
+			if has := strings.Contains(flags, " --"+flag+" "); has != takes {
+				t.Errorf("%s: --%s is in its help: %v", view.Name, flag, has)
+			}
+		}
+		for line := range strings.Lines(help.String()) {
+			if n := text.Width(line) - 1; n > maxHelpColumns {
+				t.Errorf("%s: %d columns: %s", view.Name, n, line)
+			}
+		}
+		if n := strings.Count(help.String(), "\n"); view.Name == "lines" && n > 75 {
+			t.Errorf("%s: %d lines", view.Name, n)
+		}
+	}
+	cmd.LocalFlags().VisitAll(func(f *pflag.Flag) {
+		if !told[f.Name] {
+			t.Errorf("no help says what --%s does", f.Name)
+		}
+	})
 }
 
 // TestFormatHelp: each format has a help, whose flags are those that it takes.

@@ -53,7 +53,7 @@ var descriptions = map[string]string{
 	"advice":               "What to do about it.", "object_type": "The type of the objects that it is about.",
 	"called":    "The function that was called there.",
 	"waited_ns": "How long threads waited there.", "finding_calls": "How often it was called there.",
-	"name": "What the row is about.", "kind": "What kind of thing the row is about.",
+	"name": "What the row is about.", "kind": "What the row is about, in a word.",
 	"level":              "How deep the row is in the tree; 0 is the root.",
 	"type":               "Whether the function calls the current one, is it, or is called by it.",
 	"section":            "The list of the summary that the row is in.",
@@ -135,11 +135,11 @@ var heaps = map[string]string{"gen0": "in generation 0", "gen1": "in generation 
 
 // times say what a part of the time is.
 var times = map[string]string{"elapsed": "Time on the clock",
-	"application": "Time in which the operating system did nothing: no thread switches", "cpu": "Time with a processor",
+	"application": "Time in which no thread switch took place", "cpu": "Time with a processor",
 	"waited": "Time of intervals with a wait", "wait_intervals": "Intervals with a wait",
 	"voluntary": "How often threads gave up the processor to wait",
-	"preempted": "How often threads lost the processor to others", "faults": "Page faults",
-	"reads":   "How often the counters of the system were read",
+	"preempted": "How often threads lost the processor to others", "faults": "Page faults that needed the disk",
+	"reads":   "Blocks read from disks",
 	"off_cpu": "Time without a processor", "blocked": "Time in which threads waited",
 	"ready":          "Time in which threads could have run, but others did",
 	"probe_overhead": "Time that the probes took, which is taken out of the others"}

@@ -98,8 +98,8 @@ func Differences(c *analysis.Comparison) *Records {
 
 // differenceTitles are what text calls the columns of differences.
 var differenceTitles = map[string]string{"delta": "Delta", "delta_percent": "%", "baseline": "Before",
-	"comparison": "After", "beyond_spread": "Beyond spread", "baseline_min": "Least before", "baseline_max": "Most before",
-	"comparison_min": "Least after", "comparison_max": "Most after", "name": "Name", "module": "Module",
+	"comparison": "After", "beyond_spread": "Beyond spread", "baseline_min": "Least before",
+	"baseline_max": "Most before", "comparison_min": "Least after", "comparison_max": "Most after", "name": "Name", "module": "Module",
 	"function": "Function", "place": "Place", "state": "State", "stack": "Stack"}
 
 // optionalDifferences are the columns of each view for which a narrow terminal has no room, those that say least first:
