@@ -79,6 +79,30 @@ type Comparison struct {
 	sums    [2]int64
 }
 
+// Subject is what the names of changes name.
+type Subject int
+
+// Subjects.
+const (
+	SubjectFunction Subject = iota
+	SubjectType
+	SubjectModule
+	SubjectThread
+)
+
+// Subject returns what the names of the changes name.
+func (c *Comparison) Subject() Subject {
+	switch c.View {
+	case "types", "lifetime", "sites":
+		return SubjectType
+	case "modules":
+		return SubjectModule
+	case "threads":
+		return SubjectThread
+	}
+	return SubjectFunction
+}
+
 // HasLines reports whether the changes are those of places in the source.
 func (c *Comparison) HasLines() bool { return hasLines(c.View) }
 

@@ -174,7 +174,8 @@ func (v *comparedSource) compared(view string, c *comparedColumn, keys *compared
 	case "types", "lifetime":
 		out.describe = func(i int64) Change {
 			t := &v.data.Types[i]
-			return Change{Name: v.typeName(t.ID), Module: v.moduleName(t.Module), Namespace: pattern.Namespace(t.RawName)}
+			return Change{Name: v.typeName(t.ID), Module: v.moduleName(t.Module),
+				Namespace: pattern.Namespace(t.RawName)}
 		}
 		return out, v.eachType(c, func(id session.TypeID, value int64) {
 			if i, ok := v.types.find(id); ok && i >= 0 {

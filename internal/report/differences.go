@@ -99,15 +99,15 @@ func Differences(c *analysis.Comparison) *Records {
 // differenceTitles are what text calls the columns of differences.
 var differenceTitles = map[string]string{"delta": "Delta", "delta_percent": "%", "baseline": "Before",
 	"comparison": "After", "beyond_spread": "Beyond spread", "baseline_min": "Least before",
-	"baseline_max": "Most before", "comparison_min": "Least after", "comparison_max": "Most after", "name": "Name", "module": "Module",
-	"function": "Function", "place": "Place", "state": "State", "stack": "Stack"}
+	"baseline_max": "Most before", "comparison_min": "Least after", "comparison_max": "Most after", "name": "Name",
+	"module": "Module", "maker": "Function", "place": "Place", "state": "State", "stack": "Stack"}
 
 // optionalDifferences are the columns of each view for which a narrow terminal has no room, those that say least first:
 // by how many percent something grew, and what it was before, follow from the others.
 var optionalDifferences = map[string][]string{
 	"functions": {"module", "delta_percent"}, "types": {"module", "delta_percent"},
 	"lifetime": {"module", "delta_percent"}, "calltree": {"module", "delta_percent", "stack"},
-	"lines": {"delta_percent", "state"}, "sites": {"stack", "delta_percent", "state", "baseline", "function"},
+	"lines": {"delta_percent", "state"}, "sites": {"stack", "delta_percent", "state", "baseline", "maker"},
 }
 
 // ReadableDifferences are Differences for a person: with short names, unless they are wanted in full, and places as
@@ -115,7 +115,7 @@ var optionalDifferences = map[string][]string{
 func ReadableDifferences(c *analysis.Comparison, full bool) *Records {
 	exact := Differences(c)
 	r := &Records{Titles: differenceTitles, Format: exact.Format, count: exact.count,
-		Cut:      map[string]Cut{"name": CutParts, "function": CutParts, "stack": CutPath},
+		Cut:      map[string]Cut{"name": CutParts, "maker": CutParts, "stack": CutPath},
 		Optional: optionalDifferences[c.View]}
 	for _, column := range exact.Columns {
 		switch column {
@@ -123,15 +123,14 @@ func ReadableDifferences(c *analysis.Comparison, full bool) *Records {
 			r.Columns = append(r.Columns, "place")
 		case "line", "baseline_line":
 		case "module":
-			if c.View != "modules" && !c.HasLines() { // it is the name, or goes without saying
+			if c.Subject() != analysis.SubjectModule && !c.HasLines() { // it is the name, or goes without saying
 				r.Columns = append(r.Columns, column)
 			}
 		default:
-			if column == "name" && c.View == "sites" {
-				r.Columns = append(r.Columns, column, "function")
-				continue
-			}
 			r.Columns = append(r.Columns, column)
+			if column == "name" && c.HasStacks() && c.HasLines() { // of sites
+				r.Columns = append(r.Columns, "maker")
+			}
 		}
 	}
 	at := map[string]int{}
@@ -144,8 +143,8 @@ func ReadableDifferences(c *analysis.Comparison, full bool) *Records {
 		for k, column := range r.Columns {
 			switch column {
 			case "name":
-				out[k] = readableName(x, c.View, full)
-			case "function":
+				out[k] = readableName(x, c.Subject(), full)
+			case "maker":
 				out[k] = pick(full, x.Function, names.ShortFunction(x.Function, x.Within))
 			case "place":
 				out[k] = placeOf(x)
@@ -161,14 +160,15 @@ func ReadableDifferences(c *analysis.Comparison, full bool) *Records {
 }
 
 // readableName is the short name of what a row is about.
-func readableName(x *analysis.Change, view string, full bool) string {
-	switch {
-	case full || view == "threads" || view == "modules":
-		return x.Name
-	case view == "types" || view == "lifetime" || view == "sites":
-		return names.ShortType(x.Name, x.Namespace)
+func readableName(x *analysis.Change, of analysis.Subject, full bool) string {
+	switch of {
+	case analysis.SubjectType:
+		return pick(full, x.Name, names.ShortType(x.Name, x.Namespace))
+	case analysis.SubjectFunction:
+		return pick(full, x.Name, names.ShortFunction(x.Name, x.Namespace))
+	case analysis.SubjectModule, analysis.SubjectThread:
 	}
-	return names.ShortFunction(x.Name, x.Namespace)
+	return x.Name
 }
 
 // readableStack is the stack of a row, with the classes and methods of its functions alone.

@@ -178,4 +178,4 @@ func (r records) writeMarkdown(w io.Writer) error {
 }
 
 // isCode reports whether a column has names of code.
-func isCode(column string) bool { return column == "name" || column == "function" || column == "stack" }
+func isCode(column string) bool { return column == "name" || column == "maker" || column == "stack" }
