@@ -10,7 +10,7 @@ import (
 
 // ErrNoSnapshot means that there is no snapshot of the heap of a process.
 var ErrNoSnapshot = errors.New("this session holds no snapshot of a heap: it was recorded without --snapshot, or the " +
-	"snapshot was lost")
+	"snapshot was lost: clrprof run --snapshot end takes one")
 
 // snapshots checks what the session says of the heaps of its processes.
 func (c *checker) snapshots(s *session.Session, d *Data) error {

@@ -12,7 +12,8 @@ import (
 )
 
 // ErrNoMemory means that allocations were not counted.
-var ErrNoMemory = errors.New("this session holds no allocations: it was recorded with --time alone")
+var ErrNoMemory = errors.New("this session holds no allocations: it was recorded with --time alone: clrprof run " +
+	"--time --memory records both")
 
 // ErrNothingInCommon means that no column can be compared.
 var ErrNothingInCommon = errors.New("the sessions have nothing in common: " +

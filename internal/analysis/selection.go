@@ -137,7 +137,8 @@ func (s Selection) Fit(slices []session.Slice) (Selection, error) {
 		return s, nil
 	}
 	if _, _, ok := s.Span(slices); !ok {
-		return s, fmt.Errorf("%w: %s to %s", ErrNoSlice, s.From, s.To)
+		return s, fmt.Errorf("%w: %s to %s, and the recording is %s long", ErrNoSlice, s.From, s.To,
+			slices[len(slices)-1].End)
 	}
 	end := slices[len(slices)-1].End
 	to := s.To

@@ -8,7 +8,7 @@ import (
 )
 
 // ErrNoTime means that calls were not timed.
-var ErrNoTime = errors.New("this session holds no times: it was recorded without --time")
+var ErrNoTime = errors.New("this session holds no times: it was recorded without --time: clrprof run --time records them")
 
 // ProcessesTimed returns how the calls of each process were timed, in the order of process; none: there are no times,
 // or the selection has none.

@@ -113,7 +113,10 @@ func (b *budgetFlags) run(e *environment, cmd *cobra.Command, path string) error
 func readBudget(path string) (string, error) {
 	f, err := os.Open(path)
 	if errors.Is(err, fs.ErrNotExist) {
-		return "", usage("budget %s: no such file", path)
+		return "", usage("budget %s: no such file: clrprof budget init SESSION writes a first one", path)
+	}
+	if info, failed := os.Stat(path); failed == nil && info.IsDir() {
+		return "", usage("budget %s: it is a directory: name the file in it", path)
 	}
 	if err != nil {
 		return "", exit(exitUnreadable, fmt.Errorf("budget: %w", err))

@@ -127,7 +127,7 @@ func newRecoverCommand(e *environment) *cobra.Command {
 		Args:    arguments(1, 1, "a DIRECTORY"),
 		RunE: func(_ *cobra.Command, args []string) error {
 			if output == "" {
-				return usage("recover needs -o FILE")
+				return usage("recover needs -o FILE, the session to write: see clrprof recover --help")
 			}
 			spareMemory(e.getenv)
 			facts := sessionFacts(time.Now())

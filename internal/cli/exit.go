@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
+	"net"
 	"strings"
 
 	"github.com/clrprof/clrprof/internal/analysis"
@@ -93,13 +95,27 @@ func codeOf(err error) int {
 	return exitInternal
 }
 
+// plain is the text of an error without the names of the system's calls, which say nothing to who reads it.
+func plain(err error) string {
+	line := err.Error()
+	var path *fs.PathError
+	if errors.As(err, &path) {
+		line = strings.ReplaceAll(line, path.Error(), path.Path+": "+path.Err.Error())
+	}
+	var address *net.OpError
+	if errors.As(err, &address) {
+		line = strings.ReplaceAll(line, address.Error(), address.Err.Error())
+	}
+	return line
+}
+
 // complain prints an error as one line and returns its exit code.
 func complain(w io.Writer, err error) int {
 	var status statusError
 	if errors.As(err, &status) {
 		return int(status)
 	}
-	line := strings.Join(strings.FieldsFunc(err.Error(), func(r rune) bool { return r == '\n' || r == '\r' }), "; ")
+	line := strings.Join(strings.FieldsFunc(plain(err), func(r rune) bool { return r == '\n' || r == '\r' }), "; ")
 	fmt.Fprintf(w, "clrprof: %s\n", text.Printable(line))
 	return codeOf(err)
 }

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"os"
 
 	"github.com/spf13/cobra"
 
@@ -62,7 +63,7 @@ func listRecords(plan instrument.Plan, paths []string, only bool) (*report.Recor
 	for _, path := range paths {
 		functions, err := plan.List(path)
 		if err != nil {
-			return nil, count, listError(err)
+			return nil, count, listError(path, err)
 		}
 		for _, f := range functions {
 			count[1]++
@@ -78,7 +79,13 @@ func listRecords(plan instrument.Plan, paths []string, only bool) (*report.Recor
 }
 
 // listError gives an error of reading modules its exit code.
-func listError(err error) error {
+func listError(path string, err error) error {
+	switch info, failed := os.Stat(path); {
+	case errors.Is(failed, fs.ErrNotExist):
+		return usage("%s: no such file", path)
+	case failed == nil && !info.IsDir() && errors.Is(err, instrument.ErrNoModule):
+		return usage("%s: it is no .NET module: name an assembly (.dll), or a directory of them", path)
+	}
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, instrument.ErrNoModule) {
 		return exit(exitUsage, err)
 	}

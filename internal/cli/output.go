@@ -48,7 +48,7 @@ func existsError(path string) error {
 func (o *outputFile) fill(write func(io.Writer) error) error {
 	f, err := os.OpenFile(o.temp, os.O_CREATE|os.O_WRONLY|os.O_TRUNC, 0o666)
 	if err != nil {
-		return exit(exitUnwritable, err)
+		return exit(exitUnwritable, notCreated(o.path, err))
 	}
 	w := bufio.NewWriter(f)
 	if err = write(w); err == nil {
@@ -58,6 +58,19 @@ func (o *outputFile) fill(write func(io.Writer) error) error {
 		o.discard()
 	}
 	return exported(err)
+}
+
+// notCreated says why a file could not be made, under its own name.
+func notCreated(path string, err error) error {
+	var failed *fs.PathError
+	if !errors.As(err, &failed) {
+		return err
+	}
+	if errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("cannot write %s: there is no directory %s: make it, or use -o for another place", path,
+			filepath.Dir(path))
+	}
+	return fmt.Errorf("cannot write %s: %w", path, failed.Err)
 }
 
 // publish gives the file its name.
@@ -126,7 +139,7 @@ func writeDirectory(path string, force bool, write func(path string) error) erro
 	}
 	temp := filepath.Join(filepath.Dir(path), "."+filepath.Base(path)+"."+strconv.Itoa(os.Getpid())+".tmp")
 	if err := os.Mkdir(temp, 0o777); err != nil {
-		return exit(exitUnwritable, err)
+		return exit(exitUnwritable, notCreated(path, err))
 	}
 	defer os.RemoveAll(temp)
 	if err := write(temp); err != nil {

@@ -3,6 +3,7 @@ package cli
 import (
 	"errors"
 	"fmt"
+	"os"
 	"slices"
 	"strings"
 
@@ -15,6 +16,7 @@ import (
 	"github.com/clrprof/clrprof/internal/report/words"
 	"github.com/clrprof/clrprof/internal/rules"
 	"github.com/clrprof/clrprof/internal/session"
+	"github.com/clrprof/clrprof/internal/shell"
 )
 
 // summaryTop is how many rows the lists of a summary have for programs unless --top says so.
@@ -178,6 +180,9 @@ func (r *reportFlags) run(e *environment, cmd *cobra.Command, args []string) err
 		name = args[1]
 	}
 	view, err := r.view(name, args)
+	if _, swapped := report.FindView(args[0]); err != nil && (swapped == nil || args[0] == "summary") && isFile(name) {
+		return usage("the session comes before the view: clrprof report %s %s", shell.Quote(name), args[0])
+	}
 	if err != nil {
 		return err
 	}
@@ -223,6 +228,12 @@ func (r *reportFlags) run(e *environment, cmd *cobra.Command, args []string) err
 		tell(e, []string{fmt.Sprintf("%d more rows are left out: --limit %d", n, r.limit)})
 	}
 	return written(writeTable(e.stdout, table, format, layout))
+}
+
+// isFile reports whether there is a file with a name.
+func isFile(name string) bool {
+	info, err := os.Stat(name)
+	return err == nil && info.Mode().IsRegular()
 }
 
 // summary prints the summary.

@@ -48,7 +48,10 @@ func Main(args []string, stdin io.Reader, stdout, stderr io.Writer) (code int) {
 	e := &environment{stdin: stdin, stdout: stdout, stderr: stderr, getenv: os.Getenv}
 	root := newRoot(e)
 	root.SetArgs(withReport(root, args))
-	err := root.ExecuteContext(context.Background())
+	err := checkTopic(root, args)
+	if err == nil {
+		err = root.ExecuteContext(context.Background())
+	}
 	if ended := e.pager.finish(); err == nil {
 		err = ended
 	}
@@ -56,6 +59,28 @@ func Main(args []string, stdin io.Reader, stdout, stderr io.Writer) (code int) {
 		return complain(stderr, err)
 	}
 	return exitOK
+}
+
+// shells are those that there are completions for.
+var shells = []string{"bash", "fish", "powershell", "zsh"}
+
+// checkTopic refuses a command that help, and a shell that completion does not know: the library prints another help.
+func checkTopic(root *cobra.Command, args []string) error {
+	if len(args) < 2 || strings.HasPrefix(args[1], "-") {
+		return nil
+	}
+	known, what := shells, "shell"
+	switch args[0] {
+	case "help":
+		known, what = commandNames(root), "command"
+	case "completion":
+	default:
+		return nil
+	}
+	if slices.Contains(known, args[1]) {
+		return nil
+	}
+	return exit(exitUsage, report.Unknown(what, args[1], known))
 }
 
 // withReport puts the command in front of a session: `clrprof app.clrprof` is `clrprof report app.clrprof`.
@@ -75,6 +100,10 @@ func withReport(root *cobra.Command, args []string) []string {
 // flagError says what is wrong with a flag. The library gives Go's own words for values that it cannot read.
 func flagError(err error) string {
 	var invalid *pflag.InvalidValueError
+	var unknown *pflag.NotExistError
+	if errors.As(err, &unknown) && unknown.GetSpecifiedShortnames() != "" {
+		return "unknown flag: -" + unknown.GetSpecifiedShortnames()
+	}
 	if !errors.As(err, &invalid) {
 		return err.Error()
 	}
@@ -148,13 +177,18 @@ func arguments(least, most int, names ...string) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		switch {
 		case len(args) < least:
-			return usage("%s needs %s: see %s --help", cmd.CommandPath(), strings.Join(names[len(args):least], " and "),
+			return usage("%s needs %s: see %s --help", ownPath(cmd), strings.Join(names[len(args):least], " and "),
 				cmd.CommandPath())
 		case len(args) > most:
-			return usage("%s takes no argument %q: see %s --help", cmd.CommandPath(), args[most], cmd.CommandPath())
+			return usage("%s takes no argument %q: see %s --help", ownPath(cmd), args[most], cmd.CommandPath())
 		}
 		return nil
 	}
+}
+
+// ownPath is what a command is called below clrprof, which errors begin with anyway.
+func ownPath(cmd *cobra.Command) string {
+	return strings.TrimPrefix(cmd.CommandPath(), cmd.Root().Name()+" ")
 }
 
 func newVersionCommand(e *environment) *cobra.Command {

@@ -71,7 +71,7 @@ func (v *viewFlags) run(e *environment, ctx context.Context, paths []string) err
 	}
 	listener, err := net.Listen("tcp", v.listen)
 	if err != nil {
-		return usage("--listen %s: %v", v.listen, err)
+		return usage("--listen %s: %w", v.listen, err)
 	}
 	server, err := web.New(listener.Addr().String(), sessions...)
 	if err != nil {
@@ -86,7 +86,7 @@ func (v *viewFlags) run(e *environment, ctx context.Context, paths []string) err
 func (v *viewFlags) watch(e *environment, ctx context.Context, path string) error {
 	listener, err := net.Listen("tcp", v.listen)
 	if err != nil {
-		return usage("--listen %s: %v", v.listen, err)
+		return usage("--listen %s: %w", v.listen, err)
 	}
 	server, err := web.NewLive(listener.Addr().String(), path, watchRecording(path))
 	if err != nil {

@@ -444,7 +444,7 @@ func Recover(directory, output string, force bool, facts map[string]string) (Rec
 		err = r.SyncLast(Monotonic())
 	}
 	if err == nil && r.Processes() == 0 {
-		err = fmt.Errorf("%s holds no arenas", directory)
+		err = fmt.Errorf("%s holds no arenas: name the directory that clrprof run printed", directory)
 	}
 	if err == nil { // what the run was asked for is not known
 		err = w.SetInfo(map[string]string{session.KeyMode: r.Mode()})

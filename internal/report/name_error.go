@@ -37,7 +37,29 @@ func (e *UnknownError) Error() string {
 	case listed != "":
 		return fmt.Sprintf("unknown %s %q: did you mean %s?", e.What, e.Name, strings.Join(e.Candidates, " or "))
 	}
+	if where := listedIn[e.What]; where != "" {
+		return fmt.Sprintf("unknown %s %q: %s", e.What, e.Name, where)
+	}
 	return fmt.Sprintf("unknown %s %q", e.What, e.Name)
+}
+
+// hasLongNames are what an error lists few of.
+var hasLongNames = map[string]bool{"function": true, "type": true}
+
+// listedIn says where there are all names, if they are too many for an error.
+var listedIn = map[string]string{
+	"function":            "the view functions lists those of the session",
+	"range of functions":  "the view functions lists those of the session",
+	"namespace":           "functions --by namespace lists those of the session",
+	"type":                "the view types lists those of the session",
+	"module":              "the view modules lists those of the session",
+	"thread":              "the view threads lists those of the session",
+	"process":             "the view processes lists those of the session",
+	"column":              "clrprof report VIEW --help lists those of a view",
+	"rule":                "docs/rules.md lists them",
+	"collection":          "want a number that the view gcs lists",
+	"pair of collections": "want the numbers of two that the view gcs lists, the earlier one first",
+	"CPU counter":         "clrprof counters --cpu lists them",
 }
 
 // Known makes of an *analysis.TermError one that says what the term could have meant, or what there is. Other errors
@@ -72,7 +94,11 @@ func Unknown(what, name string, names []string) *UnknownError {
 	for _, s := range near[:min(len(near), mostMeant)] {
 		e.Candidates = append(e.Candidates, s.name)
 	}
-	if len(near) == 0 && len(names) <= mostListed {
+	most := mostListed
+	if hasLongNames[e.What] {
+		most = maxCandidates
+	}
+	if len(near) == 0 && len(names) <= most {
 		e.Candidates = names
 		e.Ambiguous = false
 	}

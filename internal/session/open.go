@@ -258,6 +258,9 @@ func readHeader(path string) (h header, size int64, err error) {
 	if err != nil {
 		return h, 0, err
 	}
+	if info.IsDir() {
+		return h, 0, fmt.Errorf("%w: it is a directory: name the file in it", ErrNotSession)
+	}
 	if !info.Mode().IsRegular() {
 		return h, 0, fmt.Errorf("%w: it is not a regular file", ErrNotSession)
 	}

@@ -33,6 +33,10 @@ func Create(path string, force bool) (*Writer, error) {
 		return nil, fmt.Errorf("session %s: %w", path, err)
 	}
 	if info, err := os.Lstat(absolute); err == nil {
+		if info.IsDir() && !force {
+			return nil, fmt.Errorf("session %s: it exists and is a directory: name a file, such as %s", path,
+				filepath.Join(path, "app.clrprof"))
+		}
 		if !force {
 			return nil, fmt.Errorf("session %s: %w", path, ErrExists)
 		}
