@@ -114,7 +114,7 @@ func newExportCommand(e *environment) *cobra.Command {
 		Short: "Write a session in the format of another tool",
 		Long:  "Write a session in the format of another tool.",
 		Example: "  clrprof export app.clrprof --format pprof -o app.pb.gz\n" +
-			"  go tool pprof -http=: -tagfocus type=System.String app.pb.gz\n" +
+			"  go tool pprof -http=: -tagfocus type=string app.pb.gz\n" +
 			"  clrprof export app.clrprof --format collapsed --value gen2_bytes -o - | flamegraph.pl > gen2.svg\n" +
 			"  clrprof export app.clrprof --format sqlite && sqlite3 app.sqlite 'select * from allocations'",
 		Args: arguments(1, 1, "a SESSION"),

@@ -1,0 +1,58 @@
+package cli
+
+import (
+	"os/exec"
+	"strings"
+	"testing"
+
+	"github.com/spf13/cobra"
+)
+
+// TestExamples: the commands in the examples of all helps exist, take the flags that they are shown with, and as many
+// arguments.
+func TestExamples(t *testing.T) {
+	root := newRoot(&environment{})
+	root.InitDefaultHelpCmd()
+	var each func(*cobra.Command)
+	each = func(cmd *cobra.Command) {
+		for line := range strings.Lines(cmd.Example) {
+			if line = strings.TrimSpace(line); strings.HasPrefix(line, "clrprof ") {
+				checkExample(t, line)
+			}
+		}
+		for _, sub := range cmd.Commands() {
+			each(sub)
+		}
+	}
+	each(root)
+}
+
+// checkExample has the shell part a line, up to what it does with the output, and the command read its arguments.
+func checkExample(t *testing.T, line string) {
+	t.Helper()
+	script := "clrprof() { printf '%s\\n' \"$@\" >&2; }; { " + line + "; } >/dev/null"
+	out := exec.Command("sh", "-c", script)
+	out.Dir = t.TempDir()
+	var words strings.Builder
+	out.Stderr = &words
+	out.Env = []string{"PATH=", "GITHUB_STEP_SUMMARY=/dev/null"}
+	_ = out.Run() // what comes behind a pipe need not be there
+	var args []string
+	for _, word := range strings.Split(strings.TrimSuffix(words.String(), "\n"), "\n") {
+		if !strings.Contains(word, "not found") {
+			args = append(args, word)
+		}
+	}
+	cmd, rest, err := newRoot(&environment{}).Find(args)
+	if err != nil {
+		t.Errorf("%s: %v", line, err)
+		return
+	}
+	if err := cmd.ParseFlags(rest); err != nil {
+		t.Errorf("%s: %v", line, err)
+		return
+	}
+	if err := cmd.ValidateArgs(cmd.Flags().Args()); err != nil {
+		t.Errorf("%s: %v", line, err)
+	}
+}
