@@ -12,7 +12,7 @@ import (
 )
 
 // ErrFilter is wrapped by errors of filters that mean nothing.
-var ErrFilter = errors.New("it is no filter")
+var ErrFilter = errors.New("it is not a filter")
 
 // Fields of the clauses of a filter.
 const (

@@ -52,7 +52,7 @@ func newAttachCommand(e *environment) *cobra.Command {
 		RunE: func(cmd *cobra.Command, args []string) error {
 			pid, err := strconv.Atoi(args[0])
 			if err != nil || pid <= 0 {
-				return usage("%q is no process id", args[0])
+				return usage("%q is not a process id", args[0])
 			}
 			if err := a.check(cmd.Flags().Changed); err != nil {
 				return err

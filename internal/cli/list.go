@@ -84,7 +84,7 @@ func listError(path string, err error) error {
 	case errors.Is(failed, fs.ErrNotExist):
 		return usage("%s: no such file", path)
 	case failed == nil && !info.IsDir() && errors.Is(err, instrument.ErrNoModule):
-		return usage("%s: it is no .NET module: name an assembly (.dll), or a directory of them", path)
+		return usage("%s: it is not a .NET module: name an assembly (.dll), or a directory of them", path)
 	}
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, instrument.ErrNoModule) {
 		return exit(exitUsage, err)

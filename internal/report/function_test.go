@@ -100,7 +100,7 @@ func TestFunctionSource(t *testing.T) {
 		"no code": {"/etc/passwd", time.Time{}, nil,
 			[]string{"Without the text of /etc/passwd: it is not called as source code is."}},
 		"folder": {filepath.Dir(path) + "/folder.cs", time.Time{}, nil,
-			[]string{"Without the text of " + filepath.Dir(path) + "/folder.cs: it is no file."}},
+			[]string{"Without the text of " + filepath.Dir(path) + "/folder.cs: it is not a file."}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if err := os.MkdirAll(filepath.Dir(path)+"/folder.cs", 0o755); err != nil {

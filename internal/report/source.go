@@ -78,7 +78,7 @@ func (s *sourceFiles) open(name string, of *session.Module) *sourceText {
 var (
 	errNoSource    = errors.New("it is not called as source code is")
 	errSourceLarge = fmt.Errorf("it has more than %d MB", maxSource>>20)
-	errNoFile      = errors.New("it is no file")
+	errNoFile      = errors.New("it is not a file")
 )
 
 // read returns the content of the file.

@@ -89,8 +89,8 @@ var sentences = map[report.NoteKind]string{
 	report.NoteNoRoots:       "Of no collection here it is known why objects survived it: see run --roots.",
 	report.NoteSurvived:      "What survived GC %d (generation %d, at %s), and why; survivors N shows another.",
 	report.NoteTypePaths:     "↳ where most of a type was created; types NAME, or --depth, shows all paths.",
-	report.NoteWaitsForEnd: "%s blocked until the program was told to stop, or Main ended, are in the last line of what " +
-		"waits.",
+	report.NoteWaitsForEnd: "%s of waiting for the end of Main, or for somebody to stop the program, count in the last line " +
+		"of the waits.",
 	report.NoteAlive:        "Alive: reachable at the end, by a last collection.",
 	report.NoteNotCollected: "Alive: not collected at the end; what is garbage by then is among them.",
 	report.NoteAliveMostly:  "Alive: reachable at the end; in %s, not collected at the end.",
@@ -117,10 +117,10 @@ var sentences = map[report.NoteKind]string{
 	report.FindingAllocations:   "%s of all bytes are of type %s, made by %s.",
 	report.FindingWork:          "%s of CPU time (%s) is %s.",
 	report.FindingWait:          "%s blocked in %s waits in %s.",
-	report.FindingMostBytes:     "No place in your code makes much of all bytes: the most are %s, of type %s, made by %s.",
-	report.FindingMostWork:      "No place in your code has much of the CPU time: the most is %s (%s), %s.",
-	report.FindingFramework: "%s of all bytes (%s) are of framework code that your code did not call; --all-code " +
-		"shows it.",
+	report.FindingMostBytes:     "No single place in your code allocates much: the most is %s of all bytes, of type %s, made by %s.",
+	report.FindingMostWork:      "No single place in your code takes much CPU time: the most is %s (%s), %s.",
+	report.FindingFramework: "%s of all bytes (%s) were allocated by framework code that your code did not call; " +
+		"--all-code shows it.",
 	report.FindingAllCode: "Of all code: %s of all bytes are of type %s, and %s are allocated by %s.",
 	report.FindingRule:    "%s: %s (rule %s)",
 }
