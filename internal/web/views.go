@@ -441,7 +441,7 @@ func (s *Server) summary(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	all, command := r.URL.Query().Has("all"), s.command(r)
+	all, command := r.URL.Query().Has("all"), fmt.Sprintf("%s --top %d", s.command(r), summaryTop) // all of it
 	if all {
 		command += " --all-code"
 	}
