@@ -2,8 +2,8 @@ package analysis
 
 import (
 	"cmp"
+	"encoding/binary"
 	"slices"
-	"strings"
 )
 
 // mostAligned bounds the work of matching the lines of a function: lines of one session times lines of the other.
@@ -13,7 +13,7 @@ const mostAligned = 1 << 22
 type comparedLine struct {
 	at       int32 // position
 	distance int64 // from the function's first line
-	does     string
+	does     int32 // the number of what it does; 0: nothing is known
 }
 
 // alignLines gives lines the keys that they have in the first session.
@@ -23,25 +23,39 @@ type comparedLine struct {
 // called. If in the order of the source more lines do the same than at the same distance, the lines have moved, and
 // those that do the same are the same. Other lines of such a function are new, or gone. In modules that are the same
 // build no line has moved.
-func alignLines(all []*comparedSource) {
+func alignLines(all []*comparedSource) error {
 	anew := rebuilt(all)
-	first := all[0]
-	first.moved = make([]bool, len(first.data.Lines))
+	first, done := all[0], &doings{}
 	theirs := map[string][]comparedLine{} // by the function's key: of one process
-	for at, lines := range first.linesByFunction(anew) {
-		key := first.keys.Function(int(at))
-		if known := theirs[key]; known == nil || lines[0].at < known[0].at {
-			theirs[key] = lines
-		}
-	}
-	for _, v := range all[1:] {
+	for i, v := range all {
 		v.moved = make([]bool, len(v.data.Lines))
-		for at, lines := range v.linesByFunction(anew) {
-			if others := theirs[v.keys.Function(int(at))]; len(others) > 0 {
+		if len(anew) == 0 {
+			continue
+		}
+		d, err := v.codeData()
+		if err != nil {
+			return err
+		}
+		for at, lines := range v.linesByFunction(anew, v.whatLinesDo(d, anew, done)) {
+			key := v.keys.Function(int(at))
+			others := theirs[key]
+			switch {
+			case i > 0 && len(others) > 0:
 				v.align(lines, first, others)
+			case i == 0 && (others == nil || lines[0].at < others[0].at):
+				theirs[key] = lines
 			}
 		}
 	}
+	return nil
+}
+
+// codeData returns data with stacks and sites. There can be millions, so it is not kept but where it is anyway.
+func (v *comparedSource) codeData() (*Data, error) {
+	if v.Source.data != nil {
+		return v.Source.data, nil
+	}
+	return Load(v.session)
 }
 
 // rebuilt returns the names of modules that are not one build in all sessions.
@@ -58,14 +72,11 @@ func rebuilt(all []*comparedSource) map[string]bool {
 	return out
 }
 
-// linesByFunction returns the lines of functions of some modules, by position, in the order of the source.
-func (v *comparedSource) linesByFunction(of map[string]bool) map[int32][]comparedLine {
+// linesByFunction returns the lines of functions of some modules, with what they do, by position, in the order of the
+// source.
+func (v *comparedSource) linesByFunction(of map[string]bool, does []int32) map[int32][]comparedLine {
 	d := v.data
 	out := map[int32][]comparedLine{}
-	if len(of) == 0 {
-		return out
-	}
-	does := v.whatLinesDo(of)
 	for i := range d.Lines {
 		l := &d.Lines[i]
 		pos, ok := v.functions.find(l.Function)
@@ -83,48 +94,78 @@ func (v *comparedSource) linesByFunction(of map[string]bool) map[int32][]compare
 	return out
 }
 
-// whatLinesDo returns by line which types are allocated there and which functions called, by their keys.
-func (v *comparedSource) whatLinesDo(of map[string]bool) []string {
-	d := v.data
+// doings numbers what lines do: which types are allocated there, and which functions called. It is the same for all
+// sessions.
+type doings struct {
+	types, functions numbering[string] // keys
+	sets             numbering[string] // of their numbers, those of types twice as great, of functions one more
+}
+
+// number returns the number of what a line does and one more; 0: nothing. It sorts the numbers.
+func (n *doings) number(codes []int32) int32 {
+	if len(codes) == 0 {
+		return 0
+	}
+	slices.Sort(codes)
+	text := make([]byte, 0, 4*len(codes))
+	for _, c := range codes {
+		text = binary.LittleEndian.AppendUint32(text, uint32(c))
+	}
+	return n.sets.number(string(text)) + 1
+}
+
+// whatLinesDo returns the number of what each line of some modules does.
+func (v *comparedSource) whatLinesDo(d *Data, of map[string]bool, n *doings) []int32 {
+	types, functions := v.typeNumbers(&n.types), v.functionNumbers(&n.functions)
+	lineOf := v.nodeLines(d, of)
+	each := func(fn func(line, code int32)) { // most are the same as another one
+		for i, typ := range d.siteType {
+			if node := d.siteNode[i]; typ >= 0 && node >= 0 && lineOf[node] >= 0 {
+				fn(lineOf[node], 2*types.number(typ))
+			}
+		}
+		for i, parent := range d.tree.Parent {
+			if parent >= 0 && lineOf[parent] >= 0 {
+				fn(lineOf[parent], 2*functions.number(d.nodeFunction[i])+1)
+			}
+		}
+	}
+	begin := make([]int32, len(d.Lines)+2) // where in a list of all codes those of a line are, one line later
+	each(func(line, _ int32) { begin[line+2]++ })
+	for i := range begin[1:] {
+		begin[i+1] += begin[i]
+	}
+	codes := make([]int32, begin[len(begin)-1])
+	each(func(line, code int32) {
+		next := &begin[line+1]
+		codes[*next] = code
+		*next++
+	})
+	out := make([]int32, len(d.Lines))
+	seen := make([]int32, 2*max(len(n.types.list), len(n.functions.list))+2) // the line that a code was met at last
+	for i := range out {
+		once := codes[begin[i]:begin[i]:begin[i+1]]
+		for _, code := range codes[begin[i]:begin[i+1]] {
+			if seen[code] != int32(i)+1 {
+				seen[code], once = int32(i)+1, append(once, code)
+			}
+		}
+		out[i] = n.number(once)
+	}
+	return out
+}
+
+// nodeLines returns the line of each node in a function of some modules, or none.
+func (v *comparedSource) nodeLines(d *Data, of map[string]bool) []int32 {
 	wanted := make([]bool, len(d.Functions))
 	for i := range d.Functions {
 		wanted[i] = of[v.moduleName(d.Functions[i].Module)]
 	}
-	codes := make([][]int32, len(d.Lines)) // types below 0
-	note := func(node, code int32) {
-		if node < 0 || d.nodeInstruction[node] < 0 || !wanted[d.nodeFunction[node]] {
-			return
+	out := make([]int32, d.tree.Len())
+	for i, in := range d.nodeInstruction {
+		if out[i] = none; in >= 0 && wanted[d.nodeFunction[i]] {
+			out[i] = d.instructionLine[in]
 		}
-		if line := d.instructionLine[d.nodeInstruction[node]]; line >= 0 {
-			list := codes[line]
-			if len(list) == cap(list) { // it grows by what is in it more than once at last
-				slices.Sort(list)
-				list = slices.Grow(slices.Compact(list), 4)
-			}
-			codes[line] = append(list, code)
-		}
-	}
-	for i, typ := range d.siteType {
-		if typ >= 0 {
-			note(d.siteNode[i], -typ-1)
-		}
-	}
-	for i, parent := range d.tree.Parent {
-		note(parent, d.nodeFunction[i])
-	}
-	out := make([]string, len(d.Lines))
-	for line, list := range codes {
-		var what []string
-		slices.Sort(list)
-		for _, code := range slices.Compact(list) {
-			if code < 0 {
-				what = append(what, "new "+v.keys.Type(int(-code-1)))
-			} else {
-				what = append(what, "call "+v.keys.Function(int(code)))
-			}
-		}
-		slices.Sort(what)
-		out[line] = strings.Join(slices.Compact(what), "\n")
 	}
 	return out
 }
@@ -139,7 +180,7 @@ func (v *comparedSource) align(mine []comparedLine, other *comparedSource, their
 		at[l.distance] = i
 	}
 	for _, l := range mine {
-		if i, ok := at[l.distance]; ok && theirs[i].does == l.does && l.does != "" {
+		if i, ok := at[l.distance]; ok && theirs[i].does == l.does && l.does != 0 {
 			stay++
 		}
 	}
@@ -165,7 +206,7 @@ func commonLines(a, b []comparedLine) [][2]int {
 	length := make([]int32, (len(a)+1)*width)
 	for i := len(a) - 1; i >= 0; i-- {
 		for j := len(b) - 1; j >= 0; j-- {
-			if a[i].does == b[j].does && a[i].does != "" {
+			if a[i].does == b[j].does && a[i].does != 0 {
 				length[i*width+j] = length[(i+1)*width+j+1] + 1
 			} else {
 				length[i*width+j] = max(length[(i+1)*width+j], length[i*width+j+1])
@@ -175,7 +216,7 @@ func commonLines(a, b []comparedLine) [][2]int {
 	var out [][2]int
 	for i, j := 0, 0; i < len(a) && j < len(b); {
 		switch {
-		case a[i].does == b[j].does && a[i].does != "":
+		case a[i].does == b[j].does && a[i].does != 0:
 			out = append(out, [2]int{i, j})
 			i, j = i+1, j+1
 		case length[(i+1)*width+j] >= length[i*width+j+1]:

@@ -87,27 +87,23 @@ func (v *comparedSource) eachPath(c *comparedColumn, out *comparedRun) error {
 		return err
 	}
 	keys := out.keys.paths
-	// numbers of functions' keys plus 1, by position plus 1; 0: not known yet
-	names := make([]int32, len(v.data.Functions)+1)
+	keys.expect(len(rows))
+	names := v.functionNumbers(&keys.names)
 	at := newIndex(rows, func(r *pathRow) session.PathID { return r.id })
 	paths, numbers := make([]comparedPath, len(rows)), make([]int32, len(rows))
 	for i := range rows {
 		r := &rows[i]
-		p, step := &paths[i], pathStep{above: none}
+		p, step := &paths[i], pair{above: none}
 		p.parent = none
 		if n, known := at.find(r.parent); known && n >= 0 && int(n) < i {
 			p.parent, step.above = n, numbers[n]
 		}
 		p.function, _ = v.functions.find(r.function)
-		name := &names[p.function+1]
-		if *name == 0 {
-			key := ""
-			if p.function >= 0 {
-				key = v.keys.Function(int(p.function))
-			}
-			*name = keys.names.number(key) + 1
+		if p.function >= 0 {
+			step.name = names.number(p.function)
+		} else {
+			step.name = keys.names.number("")
 		}
-		step.name = *name - 1
 		numbers[i] = keys.number(step)
 		out.addTo(numbers[i], r.value, int64(i))
 	}

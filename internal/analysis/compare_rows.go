@@ -24,11 +24,10 @@ type comparedSource struct {
 // prepare reads the names of all sessions. Where lines count, those of all sessions have the keys that they have in the
 // first of the new ones.
 func prepare(from, to []*Source, view string) (sides [2][]*comparedSource, err error) {
-	byLine := hasLines(view)
 	for n, side := range [][]*Source{from, to} {
 		for _, v := range side {
 			one := &comparedSource{Source: v}
-			if byLine {
+			if view == "sites" {
 				one.data, err = v.load()
 			} else {
 				one.data, err = v.named()
@@ -51,10 +50,10 @@ func prepare(from, to []*Source, view string) (sides [2][]*comparedSource, err e
 			sides[n] = append(sides[n], one)
 		}
 	}
-	if byLine {
-		alignLines(slices.Concat(sides[1], sides[0]))
+	if hasLines(view) {
+		err = alignLines(slices.Concat(sides[1], sides[0]))
 	}
-	return sides, nil
+	return sides, err
 }
 
 func (v *comparedSource) moduleName(id session.ModuleID) string {
@@ -69,26 +68,28 @@ func (v *comparedSource) typeName(id session.TypeID) string {
 type comparedKeys struct {
 	numbering[string]
 	paths *pathKeys // of the call tree, whose numbers are those of this tree; nil: of something else
+	sites *siteKeys // likewise of sites
 }
 
 // text returns the key with a number.
 func (k *comparedKeys) text(n int32) string {
-	if k.paths != nil {
+	switch {
+	case k.paths != nil:
 		return k.paths.key(n)
+	case k.sites != nil:
+		return k.sites.key(n)
 	}
 	return k.list[n]
 }
 
-// pathKeys are the call trees of all sessions, one above the other: paths with the same names of functions from the
-// root are one. Their keys are hashes, which are only made of those that differ.
+// pathKeys are the call trees of all sessions, one above the other: paths with the same names from the root are one,
+// which is a pair of the path above it, and the number of its name: the key of a function or a line. Their keys are
+// hashes, which are only made of those that differ.
 type pathKeys struct {
-	numbering[pathStep]
+	pairNumbering
 	hashes []string // by number; "": not made yet
 	names  numbering[string]
 }
-
-// pathStep is a path: the one above it, and the number of the key of its function.
-type pathStep struct{ above, name int32 }
 
 // key returns the key of a path: as Keys.Path makes them.
 func (k *pathKeys) key(n int32) string {
@@ -109,11 +110,34 @@ func (k *pathKeys) key(n int32) string {
 	return k.hashes[n]
 }
 
+// siteKeys are the sites of all sessions: pairs of a stack with its lines, and the number of the key of a type, or
+// none.
+type siteKeys struct {
+	pairNumbering
+	stacks pathKeys
+	types  numbering[string]
+}
+
+// key returns the key of a site: as Keys.Site makes them.
+func (k *siteKeys) key(n int32) string {
+	stack, typ := "", ""
+	if s := k.list[n].above; s >= 0 {
+		stack = k.stacks.key(s)
+	}
+	if t := k.list[n].name; t >= 0 {
+		typ = k.types.list[t]
+	}
+	return digest(stack, typ)
+}
+
 // newComparedKeys makes the numbers of a view.
 func newComparedKeys(view string) *comparedKeys {
 	out := &comparedKeys{}
-	if view == "calltree" {
+	switch view {
+	case "calltree":
 		out.paths = &pathKeys{}
+	case "sites":
+		out.sites = &siteKeys{}
 	}
 	return out
 }
@@ -271,12 +295,59 @@ func (v *comparedSource) eachSite(c *comparedColumn, out *comparedRun) error {
 	if err != nil {
 		return err
 	}
+	keys, stacks := out.keys.sites, v.stackNumbers(&out.keys.sites.stacks)
+	types := v.typeNumbers(&keys.types)
+	keys.expect(len(values))
+	out.values = slices.Grow(out.values, len(values))
 	for i, a := range values {
-		if value := c.amount(q.Amounts{Exclusive: a}); value != 0 { // a key takes a while
-			out.add(v.keys.Site(i), value, int64(i))
+		value := c.amount(q.Amounts{Exclusive: a})
+		if value == 0 {
+			continue
 		}
+		site := pair{none, none}
+		if n := v.data.siteNode[i]; n >= 0 {
+			site.above = stacks[n]
+		}
+		if t := v.data.siteType[i]; t >= 0 {
+			site.name = types.number(t)
+		}
+		out.addTo(keys.number(site), value, int64(i))
 	}
 	return nil
+}
+
+// stackNumbers returns the number of the stack of each node, with its lines.
+func (v *comparedSource) stackNumbers(keys *pathKeys) []int32 {
+	d, lines := v.data, int32(len(v.data.Lines))
+	names := newKeyNumbers(&keys.names, len(d.Lines)+len(d.Functions), func(at int32) string { // lines first
+		if at < lines {
+			return v.keys.Line(int(at))
+		}
+		return v.keys.Function(int(at - lines))
+	})
+	out := make([]int32, d.tree.Len())
+	keys.expect(len(out))
+	for i, p := range d.tree.Parent { // parents first
+		step, name := pair{above: none}, lines+d.nodeFunction[i]
+		if p >= 0 {
+			step.above = out[p]
+		}
+		if in := d.nodeInstruction[i]; in >= 0 && d.instructionLine[in] >= 0 {
+			name = d.instructionLine[in]
+		}
+		step.name = names.number(name)
+		out[i] = keys.number(step)
+	}
+	return out
+}
+
+// typeNumbers are the numbers of the keys of types, functionNumbers of functions.
+func (v *comparedSource) typeNumbers(n *numbering[string]) *keyNumbers {
+	return newKeyNumbers(n, len(v.data.Types), func(at int32) string { return v.keys.Type(int(at)) })
+}
+
+func (v *comparedSource) functionNumbers(n *numbering[string]) *keyNumbers {
+	return newKeyNumbers(n, len(v.data.Functions), func(at int32) string { return v.keys.Function(int(at)) })
 }
 
 // siteChange is the row of a site.

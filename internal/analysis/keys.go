@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/clrprof/clrprof/internal/session"
@@ -36,16 +37,19 @@ type Keys struct {
 	nodes     []string // likewise: of stacks with lines
 }
 
-// positions are parts of names that change when something is written before, with what remains of them.
+// positions are parts of names that change when something is written before, with what remains of them. Looking for
+// them takes a while, so it is asked first whether a name has one of some texts.
 var positions = []struct {
+	has   []string
 	found *regexp.Regexp
 	keep  string
 }{
-	{regexp.MustCompile(`<(lambda #|closure )\d+([_-]\d+)>`), "<$1$2>"},                // the number of the method
-	{regexp.MustCompile(`<(async|iterator|async iterator) ([^<>]*) #\d+>`), "<$1 $2>"}, // the same
-	{regexp.MustCompile(`@\d+(-\d+)?\b`), "@"},                                         // F#: the line
-	{regexp.MustCompile(`(DisplayClass|b__|\|)\d+_`), "${1}_"},                         // without symbols
-	{regexp.MustCompile(`>d__\d+`), ">d__"},                                            // likewise
+	// the number of the method
+	{[]string{"<lambda #", "<closure "}, regexp.MustCompile(`<(lambda #|closure )\d+([_-]\d+)>`), "<$1$2>"},
+	{[]string{" #"}, regexp.MustCompile(`<(async|iterator|async iterator) ([^<>]*) #\d+>`), "<$1 $2>"}, // the same
+	{[]string{"@"}, regexp.MustCompile(`@\d+(-\d+)?\b`), "@"},                                          // F#: the line
+	{[]string{"DisplayClass", "b__", "|"}, regexp.MustCompile(`(DisplayClass|b__|\|)\d+_`), "${1}_"},   // without symbols
+	{[]string{">d__"}, regexp.MustCompile(`>d__\d+`), ">d__"},                                          // likewise
 }
 
 // stable returns a name without what depends on what is written before.
@@ -54,7 +58,9 @@ func stable(name string) string {
 		return name
 	}
 	for _, p := range positions {
-		name = p.found.ReplaceAllString(name, p.keep)
+		if slices.ContainsFunc(p.has, func(text string) bool { return strings.Contains(name, text) }) {
+			name = p.found.ReplaceAllString(name, p.keep)
+		}
 	}
 	return name
 }
@@ -89,9 +95,18 @@ func (d *Data) Keys() *Keys {
 		if pos, ok := functions.find(l.Function); ok && pos >= 0 {
 			key = k.functions[pos]
 		}
-		return owner(f.Process), session.Token(l.ColumnBegin), fmt.Sprintf("%s:%+d", key, l.LineBegin-f.Line)
+		return owner(f.Process), session.Token(l.ColumnBegin), lineKey(key, l.LineBegin-f.Line)
 	})
 	return k
+}
+
+// lineKey is the key of a line so far from the first one of a function: "function:+2".
+func lineKey(function string, distance int64) string {
+	text := append(make([]byte, 0, len(function)+21), function...)
+	if text = append(text, ':'); distance >= 0 {
+		text = append(text, '+')
+	}
+	return string(strconv.AppendInt(text, distance, 10))
 }
 
 // owner is a process: what has the same names in two of them is the same.

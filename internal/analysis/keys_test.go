@@ -5,9 +5,11 @@ import (
 	"math/rand/v2"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
 
 	"github.com/clrprof/clrprof/internal/session"
 	"github.com/clrprof/clrprof/internal/session/sessiontest"
@@ -159,4 +161,20 @@ func TestStable(t *testing.T) {
 			t.Errorf("%s: %s, want %s", name, have, want)
 		}
 	}
+}
+
+// TestStableWords: what is looked for first is in all that the expressions find.
+func TestStableWords(t *testing.T) {
+	words := []string{"<lambda #", "<closure ", "22", "_5", "-1", ">", "<async ", "<iterator ", "<async iterator ", " #",
+		"@", "DisplayClass", "b__", "|", "_", ">d__", "<", "x"}
+	rapid.Check(t, func(rt *rapid.T) {
+		name := strings.Join(rapid.SliceOfN(rapid.SampledFrom(words), 0, 9).Draw(rt, "words"), "")
+		want := name
+		for _, p := range positions {
+			want = p.found.ReplaceAllString(want, p.keep)
+		}
+		if have := stable(name); have != want && strings.ContainsAny(name, "<@") {
+			rt.Fatalf("%q: %q, want %q", name, have, want)
+		}
+	})
 }
