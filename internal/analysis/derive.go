@@ -23,30 +23,41 @@ func (d *Data) deriveAll() (*derivation, error) {
 	if err != nil {
 		return nil, err
 	}
-	for _, part := range []derivedPart{derivedPaths, derivedCalls, derivedFunctions, derivedModules, derivedPlaces} {
-		x.need(part)
+	for part := range derivedParts {
+		if x.need(part); part == lastOfTimes { // hundreds of bytes for each node
+			x.times = derivedTimes{}
+		}
 	}
 	return x, d.deriveWhole(x.Derived)
 }
 
-// derivedPart is a part of the derived tables of memory that takes long, and that not every view needs.
+// derivedPart is a part of the derived tables that takes long, and that not every view needs.
 type derivedPart int
 
 const (
-	derivedPaths derivedPart = iota
+	derivedTimePlaces derivedPart = iota // first: the others can do without the times of nodes
+	derivedTimePaths
+	derivedTimeCalls
+	derivedTimeFunctions
+	derivedTimeModules
+	derivedPaths // the first of memory
 	derivedCalls
 	derivedFunctions
 	derivedModules
 	derivedPlaces
+	derivedParts // how many there are
+
+	lastOfTimes = derivedPaths - 1
 )
 
 // derivation makes derived tables: their parts when they are needed.
 type derivation struct {
 	*session.Derived
-	data *Data
-	tree *callTree
-	own  []q.Amount // by node
-	made [derivedPlaces + 1]bool
+	data  *Data
+	tree  *callTree
+	own   []q.Amount // by node
+	times derivedTimes
+	made  [derivedParts]bool
 }
 
 // need makes a part of the tables.
@@ -54,8 +65,11 @@ func (x *derivation) need(part derivedPart) {
 	if x.made[part] {
 		return
 	}
-	x.made[part] = true
-	x.data.derivePart(x, part)
+	if x.made[part] = true; part <= lastOfTimes {
+		x.data.deriveTimePart(x, part)
+	} else {
+		x.data.derivePart(x, part)
+	}
 }
 
 // derive computes what all views need, and prepares the rest.
@@ -77,7 +91,8 @@ func (d *Data) derive() (*derivation, error) {
 		return nil, err
 	}
 	out := &session.Derived{}
-	x := &derivation{Derived: out, data: d, tree: d.callTree(own, times), own: own}
+	x := &derivation{Derived: out, data: d, tree: d.callTree(own, times), own: own,
+		times: derivedTimes{nodes: times}}
 	if d.in.selection.IsZero() && len(d.Followed) > 0 {
 		if err := d.deriveSummary(out, bySite); err != nil {
 			return nil, err
@@ -99,7 +114,7 @@ func (d *Data) derive() (*derivation, error) {
 		}
 	}
 	if times != nil {
-		d.deriveTimes(out, x.tree, times)
+		d.deriveTimes(out, times)
 		if out.Awaits, err = d.awaits(); err != nil {
 			return nil, err
 		}

@@ -9,12 +9,15 @@ import (
 	"github.com/clrprof/clrprof/internal/session"
 )
 
-// deriveTimes computes the derived tables of times, and uses times up.
-func (d *Data) deriveTimes(out *session.Derived, tree *callTree, times *nodeTimes) {
-	d.deriveTimePlaces(out, times)
-	paths := times.onPaths(tree.Tree, d.pathOf(tree))
-	times.own, times.counts, times.extents = nil, nil, nil // a hundred bytes for each node
-	d.deriveTimePaths(out, tree, paths, times)
+// derivedTimes is what the derived tables of times are made of: their parts when they are needed.
+type derivedTimes struct {
+	nodes  *nodeTimes // nil: there are none
+	paths  *timePaths // nil until something needs them
+	placed bool       // what is derived of places is made, so that the times of nodes are of no more use
+}
+
+// deriveTimes computes the derived tables of times that all views need.
+func (d *Data) deriveTimes(out *session.Derived, times *nodeTimes) {
 	totals := make([]session.TimeValue, len(d.Processes))
 	for i, t := range times.threads {
 		v := session.TimeValue{Calls: t.calls, Running: t.running, Times: q.Times{Inclusive: t.Time, Exclusive: t.Time}}
@@ -34,6 +37,38 @@ func (d *Data) deriveTimes(out *session.Derived, tree *callTree, times *nodeTime
 	}
 }
 
+// onPaths returns the times by path.
+func (x *derivation) onPaths() *timePaths {
+	t := &x.times
+	if t.paths == nil {
+		t.paths = t.nodes.onPaths(x.tree.Tree, x.data.pathOf(x.tree))
+	}
+	if t.placed {
+		t.nodes.own, t.nodes.counts, t.nodes.extents = nil, nil, nil // a hundred bytes for each node
+	}
+	return t.paths
+}
+
+// deriveTimePart computes a part of the tables. All but derivedTimePlaces depends on who is on the stack.
+func (d *Data) deriveTimePart(x *derivation, part derivedPart) {
+	if x.times.nodes == nil {
+		return
+	}
+	switch part {
+	case derivedTimePlaces:
+		d.deriveTimePlaces(x.Derived, x.times.nodes)
+		x.times.placed = true
+	case derivedTimePaths:
+		d.deriveTimePaths(x.Derived, x.tree, x.onPaths())
+	case derivedTimeCalls:
+		d.deriveTimeCalls(x.Derived, x.tree, x.onPaths(), x.times.nodes.folded)
+	case derivedTimeFunctions:
+		d.deriveTimeFunctions(x.Derived, x.tree, x.onPaths(), x.times.nodes.folded)
+	case derivedTimeModules:
+		d.deriveTimeModules(x.Derived, x.tree, x.onPaths(), x.times.nodes.folded)
+	}
+}
+
 func addTimes(a, b session.TimeValue) session.TimeValue {
 	return session.TimeValue{Calls: a.Calls + b.Calls, Running: a.Running + b.Running, Times: a.Times.Add(b.Times)}
 }
@@ -47,8 +82,8 @@ func (d *Data) pathOf(tree *callTree) []int32 {
 	return out
 }
 
-// deriveTimePaths computes what depends on who is on the stack: paths, calls, functions and modules.
-func (d *Data) deriveTimePaths(out *session.Derived, tree *callTree, paths *timePaths, times *nodeTimes) {
+// deriveTimePaths computes the rows of the call tree.
+func (d *Data) deriveTimePaths(out *session.Derived, tree *callTree, paths *timePaths) {
 	levels := tree.Levels()
 	// growing would take as much again, several times over
 	out.PathTimes = make([]session.PathTime, 0, count(tree.time))
@@ -62,10 +97,14 @@ func (d *Data) deriveTimePaths(out *session.Derived, tree *callTree, paths *time
 			Process: function.Process, Function: function.ID, TimeValue: row.TimeValue, SingleCalls: row.SingleCalls,
 		})
 	}
+}
+
+// deriveTimeCalls computes the rows of pairs of caller and callee.
+func (d *Data) deriveTimeCalls(out *session.Derived, tree *callTree, paths *timePaths, folded *foldedTimes) {
 	calls, group := tree.GroupCalls(tree.function)
 	rows := paths.group(group, len(calls))
-	if times.folded != nil {
-		calls, rows = times.folded.addCalls(calls, rows)
+	if folded != nil {
+		calls, rows = folded.addCalls(calls, rows)
 	}
 	for i, r := range rows {
 		row := session.CallTime{Callee: d.Functions[calls[i].Callee].ID, TimeValue: r.TimeValue,
@@ -80,9 +119,13 @@ func (d *Data) deriveTimePaths(out *session.Derived, tree *callTree, paths *time
 	slices.SortFunc(out.CallTimes, func(a, b session.CallTime) int {
 		return cmp.Or(cmp.Compare(a.Caller, b.Caller), cmp.Compare(a.Callee, b.Callee))
 	})
+}
+
+// deriveTimeFunctions computes the rows of functions, deriveTimeModules those of modules.
+func (d *Data) deriveTimeFunctions(out *session.Derived, tree *callTree, paths *timePaths, folded *foldedTimes) {
 	functions := paths.group(tree.function, len(d.Functions))
-	if times.folded != nil {
-		times.folded.addTo(functions, false, func(_, function int32) int32 { return function })
+	if folded != nil {
+		folded.addTo(functions, false, func(_, function int32) int32 { return function })
 	}
 	for i, r := range functions {
 		if !r.empty() {
@@ -90,9 +133,12 @@ func (d *Data) deriveTimePaths(out *session.Derived, tree *callTree, paths *time
 				session.FunctionTime{Function: d.Functions[i].ID, TimeValue: r.TimeValue, SingleCalls: r.SingleCalls})
 		}
 	}
+}
+
+func (d *Data) deriveTimeModules(out *session.Derived, tree *callTree, paths *timePaths, folded *foldedTimes) {
 	modules := paths.group(tree.module, len(d.Modules)+1)
-	if times.folded != nil {
-		times.folded.addTo(modules, false, func(_, function int32) int32 { return d.moduleGroup(function) })
+	if folded != nil {
+		folded.addTo(modules, false, func(_, function int32) int32 { return d.moduleGroup(function) })
 	}
 	d.eachModule(func(i int, id session.ModuleID) {
 		if r := modules[i]; !r.empty() {

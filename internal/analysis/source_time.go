@@ -36,6 +36,7 @@ func (v *Source) TotalTime() (session.TimeValue, error) {
 // FunctionTimes returns the times of the functions, in the order of id.
 func (v *Source) FunctionTimes() ([]session.FunctionTime, error) {
 	return choose(v, func(d *derivation) []session.FunctionTime {
+		d.need(derivedTimeFunctions)
 		return d.FunctionTimes
 	}, v.session.FunctionTimes)
 }
@@ -48,18 +49,25 @@ func (v *Source) FunctionAwaits() ([]session.FunctionAwait, error) {
 
 // ModuleTimes returns the times of the modules, in the order of id.
 func (v *Source) ModuleTimes() ([]session.ModuleTime, error) {
-	return choose(v, func(d *derivation) []session.ModuleTime { return d.ModuleTimes }, v.session.ModuleTimes)
+	return choose(v, func(d *derivation) []session.ModuleTime {
+		d.need(derivedTimeModules)
+		return d.ModuleTimes
+	}, v.session.ModuleTimes)
 }
 
 // LineTimes returns the times of the lines, in the order of function and line. Line 0 is what is on no line of the
 // function: the time after its last call, and calls of which the line is not known.
 func (v *Source) LineTimes() ([]session.LineTime, error) {
-	return choose(v, func(d *derivation) []session.LineTime { return d.LineTimes }, v.session.LineTimes)
+	return choose(v, func(d *derivation) []session.LineTime {
+		d.need(derivedTimePlaces)
+		return d.LineTimes
+	}, v.session.LineTimes)
 }
 
 // InstructionTimes returns the times of the instructions, in the order of id.
 func (v *Source) InstructionTimes() ([]session.InstructionTime, error) {
 	return choose(v, func(d *derivation) []session.InstructionTime {
+		d.need(derivedTimePlaces)
 		return d.InstructionTimes
 	}, v.session.InstructionTimes)
 }
@@ -78,13 +86,19 @@ func (v *Source) ProcessTimes() ([]session.ProcessTimeValue, error) {
 
 // CallTimes returns the times of all pairs of caller and callee, in the order of their ids.
 func (v *Source) CallTimes() ([]session.CallTime, error) {
-	return choose(v, func(d *derivation) []session.CallTime { return d.CallTimes }, v.session.CallTimes)
+	return choose(v, func(d *derivation) []session.CallTime {
+		d.need(derivedTimeCalls)
+		return d.CallTimes
+	}, v.session.CallTimes)
 }
 
 // PathTimes returns the whole call tree, parents before children. A path has the same id as in Paths, but not every
 // path is in both.
 func (v *Source) PathTimes() ([]session.PathTime, error) {
-	return choose(v, func(d *derivation) []session.PathTime { return d.PathTimes }, v.session.PathTimes)
+	return choose(v, func(d *derivation) []session.PathTime {
+		d.need(derivedTimePaths)
+		return d.PathTimes
+	}, v.session.PathTimes)
 }
 
 // EachPathTime calls fn with each row of PathTimes, in no order: all of them at once are much memory. The row is
@@ -93,6 +107,7 @@ func (v *Source) EachPathTime(fn func(*session.PathTime)) error {
 	if v.derived == nil {
 		return v.session.EachPathTime(fn)
 	}
+	v.derived.need(derivedTimePaths)
 	for i := range v.derived.PathTimes {
 		fn(&v.derived.PathTimes[i])
 	}

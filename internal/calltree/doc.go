@@ -18,8 +18,9 @@
 // function, a module, a pair caller → callee) is the sum of the inclusive values
 // of its topmost nodes, those with no ancestor of the same group: every allocation
 // below a topmost node has the group on its stack, no allocation is below two of them,
-// and an allocation below no member has not. Presence finds them in one walk that
-// counts, for each group, how many of its members are on the current path.
+// and an allocation below no member has not. In the order of a walk down the tree the nodes
+// below one are those that follow it, as many as there are: a member is topmost if the last
+// topmost one of its group has no more of them.
 //
 // # Invariants
 //

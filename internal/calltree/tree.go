@@ -120,22 +120,50 @@ func Sum[V Value[V]](values []V, group []int32, groups int) []V {
 // inclusive is by node; group[i] is in [0, groups), or None.
 func Presence[V Value[V]](t Tree, inclusive []V, group []int32, groups int) []V {
 	sum := make([]V, groups)
-	onPath := make([]int32, groups)
-	t.Walk(t.Children(), func(node int32) {
-		g := group[node]
-		if g < 0 {
-			return
+	for i, top := range t.topmost(group, groups) {
+		if top {
+			g := group[i]
+			sum[g] = sum[g].Add(inclusive[i])
 		}
-		if onPath[g] == 0 {
-			sum[g] = sum[g].Add(inclusive[node])
-		}
-		onPath[g]++
-	}, func(node int32) {
-		if g := group[node]; g >= 0 {
-			onPath[g]--
-		}
-	})
+	}
 	return sum
+}
+
+// topmost reports which nodes are in a group of which no node is above them. It visits the nodes depth first: those
+// below a node are the ones that follow it, as many as there are. Where each one's turn is follows from these numbers,
+// so there is no walk from link to link.
+func (t Tree) topmost(group []int32, groups int) []bool {
+	below := make([]int32, t.Len())
+	roots := int32(0)
+	for i := len(below) - 1; i >= 0; i-- {
+		if p := t.Parent[i]; p >= 0 {
+			below[p] += below[i] + 1
+		}
+	}
+	turn, next := make([]int32, len(below)), make([]int32, len(below)) // next: the turn of a node's next child
+	type visit struct{ group, below int32 }
+	visits := make([]visit, len(below)) // by turn
+	for i, p := range t.Parent {
+		at := &roots
+		if p >= 0 {
+			at = &next[p]
+		}
+		turn[i] = *at
+		*at += below[i] + 1
+		next[i] = turn[i] + 1
+		visits[turn[i]] = visit{group[i], below[i]}
+	}
+	top, end := make([]bool, len(below)), make([]int32, groups) // end: the first turn that is below no node of a group
+	for at, v := range visits {
+		if v.group >= 0 && int32(at) >= end[v.group] {
+			top[at], end[v.group] = true, int32(at)+v.below+1
+		}
+	}
+	out := make([]bool, len(below))
+	for i, at := range turn {
+		out[i] = top[at]
+	}
+	return out
 }
 
 // Call is a pair of functions, one of which called the other. Caller is None where
