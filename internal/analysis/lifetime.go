@@ -47,7 +47,7 @@ func (l Lifetime) IsZero() bool { return l == Lifetime{} }
 type Lifetimes struct {
 	data      *Data
 	sites     []Lifetime // by position
-	nodes     []Lifetime
+	nodes     []Lifetime // likewise; nil until something needs them
 	nodeIndex index[session.NodeID]
 }
 
@@ -101,16 +101,18 @@ func (d *Data) eachSelectedDeath(fn func(site int32, dead *session.SiteDeath)) e
 	})
 }
 
-// lifetimesOf adds up the lifetimes of sites, by position.
+// lifetimesOf are the lifetimes of sites, by position.
 func (d *Data) lifetimesOf(sites []Lifetime) *Lifetimes {
-	v := &Lifetimes{data: d, sites: sites, nodes: make([]Lifetime, len(d.Nodes)),
+	return &Lifetimes{data: d, sites: sites,
 		nodeIndex: newIndex(d.Nodes, func(r *session.Node) session.NodeID { return r.ID })}
-	for i, l := range v.sites {
-		if n := d.siteNode[i]; n >= 0 {
-			v.nodes[n] = v.nodes[n].Add(l)
-		}
+}
+
+// ofNodes returns the lifetimes of what was allocated at each node.
+func (v *Lifetimes) ofNodes() []Lifetime {
+	if v.nodes == nil {
+		v.nodes = calltree.Sum(v.sites, v.data.siteNode, len(v.data.Nodes))
 	}
-	return v
+	return v.nodes
 }
 
 // byID leaves out lifetimes in which nothing happened.
@@ -163,7 +165,7 @@ func (v *Lifetimes) Processes() map[session.ProcessID]Lifetime {
 
 // Lines returns the lifetimes of what the statements themselves allocated.
 func (v *Lifetimes) Lines() map[session.LineID]Lifetime {
-	at := calltree.Sum(v.nodes, v.data.nodeInstruction, len(v.data.Instructions))
+	at := calltree.Sum(v.ofNodes(), v.data.nodeInstruction, len(v.data.Instructions))
 	return byID(v.data.Lines, calltree.Sum(at, v.data.instructionLine, len(v.data.Lines)),
 		func(r *session.Line) session.LineID { return r.ID })
 }
@@ -171,7 +173,7 @@ func (v *Lifetimes) Lines() map[session.LineID]Lifetime {
 // Functions returns the lifetimes of what functions allocated.
 func (v *Lifetimes) Functions() map[session.FunctionID]LifetimeAmounts {
 	all, n := v.data.merged(), len(v.data.Functions)
-	own := calltree.Sum(v.nodes, all.Of, all.Len())
+	own := calltree.Sum(v.ofNodes(), all.Of, all.Len())
 	inclusive := calltree.Presence(all.Tree, calltree.Inclusive(all.Tree, own), all.Group, n)
 	both := joinLifetimes(inclusive, calltree.Sum(own, all.Group, n))
 	return byID(v.data.Functions, both, func(r *session.Function) session.FunctionID { return r.ID })
@@ -188,9 +190,9 @@ func joinLifetimes(inclusive, exclusive []Lifetime) []LifetimeAmounts {
 // Paths returns the lifetimes of what was allocated on the paths of the call tree, by the ids of PathValue.
 func (v *Lifetimes) Paths() map[session.PathID]LifetimeAmounts {
 	all := v.data.merged()
-	own := calltree.Sum(v.nodes, all.Of, all.Len())
+	own := calltree.Sum(v.ofNodes(), all.Of, all.Len())
 	inclusive := calltree.Inclusive(all.Tree, own)
-	born := make([]q.Amount, len(v.nodes))
+	born := make([]q.Amount, len(v.nodes)) // which are made above
 	for i := range born {
 		born[i] = v.nodes[i].Born
 	}
@@ -235,6 +237,31 @@ type Group struct {
 // lifetimes, and for each of these sites the position of its group. Where stacks are shown with user code, the line is
 // that of user code, as Data.UserLines has it, if there is some on the stack.
 func (v *Lifetimes) Groups(by By) ([]Group, []Lifetime, SiteGroups) {
+	all := v.groups(by)
+	groups := make([]Group, len(all.lifetimes))
+	for n := range groups {
+		groups[n] = all.group(n)
+	}
+	return groups, all.lifetimes, SiteGroups{v.data.siteIndex, all.of}
+}
+
+// EachGroup calls fn with each of Groups and its lifetime.
+func (v *Lifetimes) EachGroup(by By, fn func(Group, *Lifetime)) {
+	all := v.groups(by)
+	for n := range all.lifetimes {
+		fn(all.group(n), &all.lifetimes[n])
+	}
+}
+
+// siteGroups are sites in groups.
+type siteGroups struct {
+	of        []int32 // by position of the site; none: it is in none
+	lifetimes []Lifetime
+	group     func(n int) Group
+}
+
+// groups groups the sites.
+func (v *Lifetimes) groups(by By) siteGroups {
 	d, nearest := v.data, []int32(nil)
 	if by == ByLine && d.in.selection.myCode {
 		nearest = d.attribute().nearest
@@ -274,19 +301,20 @@ func (v *Lifetimes) Groups(by By) ([]Group, []Lifetime, SiteGroups) {
 		return d.siteNode[site] >= 0 && d.siteType[site] >= 0 && !v.sites[site].IsZero()
 	})
 	of, leaders := groupRows(rows, len(d.Sites), keys...)
-	groups, lifetimes := make([]Group, len(leaders)), make([]Lifetime, len(leaders))
-	for n, site := range leaders {
-		groups[n] = d.group(by, node(site), d.siteType[site])
-		if first != nil {
-			groups[n].Function = d.functionID(first[function.of(site)])
-		}
-	}
+	lifetimes := make([]Lifetime, len(leaders))
 	for site, n := range of {
 		if n >= 0 {
 			lifetimes[n] = lifetimes[n].Add(v.sites[site])
 		}
 	}
-	return groups, lifetimes, SiteGroups{d.siteIndex, of}
+	return siteGroups{of, lifetimes, func(n int) Group {
+		site := leaders[n]
+		g := d.group(by, node(site), d.siteType[site])
+		if first != nil {
+			g.Function = d.functionID(first[function.of(site)])
+		}
+		return g
+	}}
 }
 
 // group makes the group of a node and a type, both by position.

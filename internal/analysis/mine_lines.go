@@ -133,7 +133,7 @@ func (d *Data) userPlaceTimes(places userPlaces) []session.TimeValue {
 // UserLines returns what objects became that were allocated from places in user code, as Data.UserLines has them.
 func (v *Lifetimes) UserLines() map[UserPlace]Lifetime {
 	places, out := v.data.userPlaces(), map[UserPlace]Lifetime{}
-	for i, l := range calltree.Sum(v.nodes, places.of, places.count()) {
+	for i, l := range calltree.Sum(v.ofNodes(), places.of, places.count()) {
 		if !l.IsZero() {
 			out[places.place(i)] = l
 		}

@@ -88,6 +88,21 @@ func (b *builder) groups() ([]Row, analysis.SiteGroups, error) {
 	return list, of, nil
 }
 
+// siteGroups returns the rows of groups of sites that are shown. There can be as many as sites.
+func (b *builder) siteGroups() ([]Row, error) {
+	lifetimes, err := b.source.Lifetimes()
+	if err != nil {
+		return nil, err
+	}
+	shown := b.newLimiter(exclusiveCost)
+	lifetimes.EachGroup(analysis.BySite, func(g analysis.Group, l *analysis.Lifetime) {
+		row := b.groupRow(g)
+		row.values, row.lifetime = both(l.Born), l
+		shown.add(row)
+	})
+	return shown.rows(), nil
+}
+
 // typeGroups returns the rows of types, for a view that needs no sites.
 func (b *builder) typeGroups() ([]Row, error) {
 	types, err := b.source.TypeLifetimes()

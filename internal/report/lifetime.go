@@ -28,9 +28,14 @@ func buildLifetime(b *builder) error {
 	var list []Row
 	var of analysis.SiteGroups
 	var err error
-	if cmp.Or(b.options.By, analysis.ByType) == analysis.ByType && !b.showsWhere() {
+	limit := func() []Row { return b.limit(list, exclusiveCost) }
+	switch by := cmp.Or(b.options.By, analysis.ByType); {
+	case by == analysis.ByType && !b.showsWhere():
 		list, err = b.typeGroups()
-	} else {
+	case by == analysis.BySite && !b.showsWhere():
+		list, err = b.siteGroups()
+		limit = func() []Row { return list }
+	default:
 		list, of, err = b.groups()
 	}
 	if err != nil {
@@ -39,7 +44,7 @@ func buildLifetime(b *builder) error {
 	if b.source.Selection().InGCs() { // where the living are is known of the end alone
 		b.note(NoteBackground)
 		b.note(NoteSpan)
-		b.table.Rows = b.limit(list, exclusiveCost)
+		b.table.Rows = limit()
 		return nil
 	}
 	if err := b.attachWhere(list, of); err != nil {
@@ -47,7 +52,7 @@ func buildLifetime(b *builder) error {
 	}
 	notes, err := b.lifetimeNotes()
 	b.table.Notes = append(b.table.Notes, notes...)
-	b.table.Rows = b.limit(list, exclusiveCost)
+	b.table.Rows = limit()
 	return err
 }
 

@@ -102,3 +102,43 @@ func TestFront(t *testing.T) {
 		}
 	}
 }
+
+// TestLimiter: of rows that come one by one those are shown that are first in the order of all of them, and the rest row
+// has what the others have.
+func TestLimiter(t *testing.T) {
+	r := made(t, sessiontest.Shop())
+	rows := make([]Row, 2*leastWaiting+leastWaiting/2)
+	for i := range rows {
+		rows[i] = Row{kind: rowFact, text: fmt.Sprint(i * 7 % 5), key: fmt.Sprint(i),
+			values: both(q.Amount{Allocations: 1, Bytes: q.Bytes(i * 7919 % 1009)})}
+	}
+	for _, top := range []int{0, 1, 30, mostPicked + 1, len(rows) - 1, len(rows)} {
+		b := &builder{context: r.context, order: allColumns["exclusive_bytes"], options: Options{Top: top}}
+		one := b.newLimiter(exclusiveCost)
+		for _, row := range rows {
+			one.add(row)
+		}
+		if len(one.list) > max(mostWaiting*top, leastWaiting) && top > 0 {
+			t.Errorf("%d of %d rows wait for %d", len(one.list), len(rows), top)
+		}
+		have, want, shown := one.rows(), b.sorted(slices.Clone(rows)), len(rows)
+		if top > 0 {
+			shown = min(top, len(rows))
+		}
+		var hidden cost
+		for i := range want {
+			switch {
+			case i >= shown:
+				hidden = hidden.add(exclusiveCost(&want[i]))
+			case have[i].key != want[i].key:
+				t.Fatalf("%d rows: row %d is %s, want %s", top, i, have[i].key, want[i].key)
+			}
+		}
+		rest := have[shown:]
+		if left := len(rows) - shown; left == 0 && len(rest) > 0 || left > 0 && (len(rest) != 1 ||
+			rest[0].kind != rowRest || rest[0].rest != left || rest[0].hidden != hidden ||
+			rest[0].text != string(rowFact)) {
+			t.Errorf("%d rows: the rest is %+v, want %d rows of %+v", top, rest, left, hidden)
+		}
+	}
+}
