@@ -54,7 +54,7 @@ const (
 type derivation struct {
 	*session.Derived
 	data  *Data
-	tree  *callTree
+	tree  *callTree  // nil until something needs it
 	own   []q.Amount // by node
 	times derivedTimes
 	made  [derivedParts]bool
@@ -70,6 +70,14 @@ func (x *derivation) need(part derivedPart) {
 	} else {
 		x.data.derivePart(x, part)
 	}
+}
+
+// callTree returns the tree of paths.
+func (x *derivation) callTree() *callTree {
+	if x.tree == nil {
+		x.tree = x.data.callTree(x.own, x.times.nodes)
+	}
+	return x.tree
 }
 
 // derive computes what all views need, and prepares the rest.
@@ -91,8 +99,7 @@ func (d *Data) derive() (*derivation, error) {
 		return nil, err
 	}
 	out := &session.Derived{}
-	x := &derivation{Derived: out, data: d, tree: d.callTree(own, times), own: own,
-		times: derivedTimes{nodes: times}}
+	x := &derivation{Derived: out, data: d, own: own, times: derivedTimes{nodes: times}}
 	if d.in.selection.IsZero() && len(d.Followed) > 0 {
 		if err := d.deriveSummary(out, bySite); err != nil {
 			return nil, err
@@ -195,7 +202,7 @@ func (d *Data) derivePart(x *derivation, part derivedPart) {
 		d.derivePlaces(x.Derived, x.own)
 		return
 	}
-	tree, out := x.tree, x.Derived
+	tree, out := x.callTree(), x.Derived
 	if !slices.Contains(tree.memory.keep, true) {
 		return
 	}

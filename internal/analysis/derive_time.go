@@ -41,7 +41,7 @@ func (d *Data) deriveTimes(out *session.Derived, times *nodeTimes) {
 func (x *derivation) onPaths() *timePaths {
 	t := &x.times
 	if t.paths == nil {
-		t.paths = t.nodes.onPaths(x.tree.Tree, x.data.pathOf(x.tree))
+		t.paths = t.nodes.onPaths(x.callTree().Tree, x.data.pathOf(x.callTree()))
 	}
 	if t.placed {
 		t.nodes.own, t.nodes.counts, t.nodes.extents = nil, nil, nil // a hundred bytes for each node
@@ -54,18 +54,21 @@ func (d *Data) deriveTimePart(x *derivation, part derivedPart) {
 	if x.times.nodes == nil {
 		return
 	}
-	switch part {
-	case derivedTimePlaces:
+	if part == derivedTimePlaces {
 		d.deriveTimePlaces(x.Derived, x.times.nodes)
 		x.times.placed = true
+		return
+	}
+	paths, folded := x.onPaths(), x.times.nodes.folded
+	switch tree := x.callTree(); part {
 	case derivedTimePaths:
-		d.deriveTimePaths(x.Derived, x.tree, x.onPaths())
+		d.deriveTimePaths(x.Derived, tree, paths)
 	case derivedTimeCalls:
-		d.deriveTimeCalls(x.Derived, x.tree, x.onPaths(), x.times.nodes.folded)
+		d.deriveTimeCalls(x.Derived, tree, paths, folded)
 	case derivedTimeFunctions:
-		d.deriveTimeFunctions(x.Derived, x.tree, x.onPaths(), x.times.nodes.folded)
+		d.deriveTimeFunctions(x.Derived, tree, paths, folded)
 	case derivedTimeModules:
-		d.deriveTimeModules(x.Derived, x.tree, x.onPaths(), x.times.nodes.folded)
+		d.deriveTimeModules(x.Derived, tree, paths, folded)
 	}
 }
 
