@@ -23,19 +23,20 @@ const millionSlices = 10 // of time
 // million sites take: seconds of a processor, the least of the rounds.
 func (b *bench) views() error {
 	plain, other := filepath.Join(b.dir, "million.clrprof"), filepath.Join(b.dir, "changed.clrprof")
-	followed := filepath.Join(b.dir, "followed.clrprof")
+	followed, clocked := filepath.Join(b.dir, "followed.clrprof"), filepath.Join(b.dir, "timed.clrprof")
 	for path, change := range map[string]func(*sessiontest.Builder){
 		plain: spread, other: func(made *sessiontest.Builder) { spread(made); grow(made) }, followed: follow,
+		clocked: clock,
 	} {
 		if err := b.make(path, change); err != nil {
 			return err
 		}
 	}
 	fmt.Fprintf(b.out, "\n## Views of a session of a million nodes and two million sites\n\n"+
-		"Made up, of %d slices of time; with lifetimes: half of all objects die. Seconds of a processor (user and system), the "+
+		"Made up, of %d slices of time; with lifetimes: half of all objects die; times: a timing at each node. Seconds of a processor (user and system), the "+
 		"least of %d rounds. `make bench BENCHFLAGS=\"-only views\"`.\n\n"+
 		"| | goal | processor |\n| --- | ---: | ---: |\n", millionSlices, b.rounds)
-	for _, m := range measuredViews(plain, other, followed) {
+	for _, m := range measuredViews(plain, other, followed, clocked) {
 		if err := b.measureView(m); err != nil {
 			return err
 		}
@@ -50,7 +51,7 @@ type measured struct {
 	args []string
 }
 
-func measuredViews(plain, other, followed string) []measured {
+func measuredViews(plain, other, followed, clocked string) []measured {
 	var out []measured
 	add := func(what, goal, session string, commands ...string) {
 		for _, c := range commands {
@@ -77,7 +78,19 @@ func measuredViews(plain, other, followed string) []measured {
 		"--focus *.Service7.*", "--hide *.Area7.*", "--my-code"} {
 		add("", "1", plain, "report functions "+filter)
 	}
-	add("lifetimes: ", "1", followed, "report lifetime --gc 3..7", "report lifetime --time 2s..5s")
+	for _, view := range []string{"types", "calltree", "lines", "modules", "rules", "summary",
+		"callers Service7.HandleRequestAsync<Company.Product.Request49>"} {
+		for _, filter := range []string{"--time 2s..5s", "--thread /3$/", "--hide *.Area7.*"} {
+			add("", "1", plain, "report "+view+" "+filter)
+		}
+	}
+	add("times: ", "0.3", clocked, "report summary", "report functions", "report calltree", "report lines",
+		"report modules", "report threads")
+	add("times: ", "1", clocked, "report functions --time 2s..5s", "report functions --function *.Service7.*",
+		"report functions --my-code", "report calltree --my-code", "report lines --my-code")
+	add("lifetimes: ", "1", followed, "report lifetime --gc 3..7", "report lifetime --time 2s..5s",
+		"report lifetime --by site --time 2s..5s", "report ages --time 2s..5s", "report rules --time 2s..5s",
+		"report summary --time 2s..5s")
 	add("", "2", plain, "diff functions", "diff types", "diff lines", "diff modules", "diff sites", "diff calltree",
 		"diff threads")
 	add("", "3", plain, "export -o /dev/null -f --format pprof")
@@ -172,5 +185,36 @@ func follow(b *sessiontest.Builder) {
 			of.Dead = of.Dead.Add(dead)
 		}
 		of.Promoted = of.Before.Sub(of.Dead)
+	}
+}
+
+// clock gives each node a timing, of which the values are spread over the slices: every second node is a function
+// itself, of which calls begin and end, the others are call sites.
+func clock(b *sessiontest.Builder) {
+	spread(b)
+	b.Info[session.KeyMode] = "time"
+	b.Sites, b.SiteValues = nil, nil
+	b.Timed(1, 2, 3)
+	for i := range b.Nodes {
+		id, calls := session.TimingID(i+1), q.Count(1+i%97)
+		value := session.TimingValue{Slice: session.SliceID(1 + i%millionSlices), Timing: id,
+			Elapsed: q.Nanoseconds(calls) * q.Nanoseconds(20+i%1000)}
+		if i%7 == 0 {
+			value.Waited = value.Elapsed / 2
+			value.Waits = q.Waits{OffCPU: value.Elapsed / 4, Blocked: value.Elapsed / 4, Intervals: 1, Voluntary: 1}
+		}
+		if i%2 == 0 {
+			b.Nodes[i].Instruction = 0
+			value.Calls, value.Ended = calls, calls
+			one := session.Range{Min: 20, Max: value.Elapsed}
+			b.TimingExtremes = append(b.TimingExtremes, session.TimingExtreme{Timing: id, Extremes: session.Extremes{
+				ElapsedInclusive: one, ElapsedExclusive: one, ApplicationInclusive: one, ApplicationExclusive: one,
+				CPUInclusive: one, CPUExclusive: one}})
+		} else {
+			value.Made = calls
+		}
+		b.Timings = append(b.Timings, session.Timing{ID: id, Thread: session.ThreadID(1 + i%million.Threads),
+			Node: b.Nodes[i].ID})
+		b.TimingValues = append(b.TimingValues, value)
 	}
 }
