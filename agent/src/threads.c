@@ -48,8 +48,14 @@ static __thread struct known { /* place: NULL, it is not among them */
     struct known *next, **place;
 } known AT_FIXED_PLACE;
 
-static void know_thread(void)
+/* This thread's end is of interest from now on, and in dormant processes its variables are. Not without the other: those of a
+ * thread that has ended are nobody's. False: they cannot be. */
+static bool know_thread(void)
 {
+    if (pthread_setspecific(end_key, &end_key) != 0) /* any value but NULL */
+        return !dormant_on;
+    if (!dormant_on)
+        return true;
     word_lock(&known_lock);
     if (known.place == NULL) {
         known.next = known_threads;
@@ -59,6 +65,7 @@ static void know_thread(void)
             known.next->place = &known.next;
     }
     word_unlock(&known_lock);
+    return true;
 }
 
 static void forget_known(struct known *k)
@@ -269,10 +276,8 @@ uint32_t thread_number(void)
     if (current_number != 0)
         return current_number;
     watch_look();
-    if (recording_is_over())
+    if (recording_is_over() || !know_thread())
         return 0;
-    if (dormant_on)
-        know_thread();
     struct {
         uint32_t id, os_id;
         uint64_t managed, begin_ns;
@@ -290,10 +295,8 @@ uint32_t thread_number(void)
         thread_own(managed);
     }
     arena_unlock();
-    if (current_number != 0) {
+    if (current_number != 0)
         control_thread_begins(record.os_id);
-        pthread_setspecific(end_key, &end_key); /* any value but NULL: this thread's end is of interest */
-    }
     return current_number;
 }
 

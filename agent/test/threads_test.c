@@ -370,6 +370,7 @@ static void program_calls(void)
 /* ── recorded later, again and again (dormant.c) ────────────────────────────────────────────────────────────── */
 
 #define RECORDINGS (SANITIZED ? 20u : 100u)
+#define STACK_BYTES (1u << 20) /* of a thread */
 #define CONTROL_BYTES (WIRE_HEADER_SIZE + WIRE_CONTROL_RING * sizeof(struct wire_control_change))
 
 /* Threads that run are readers; who stops them waits until they are outside of the agent. */
@@ -435,8 +436,24 @@ static void await(const uint32_t *word, uint32_t value)
         sched_yield();
 }
 
-/* A recording into the directory; what the main thread allocates in it is returned. */
-static uint64_t record_once(struct wire_dormant *place, struct wire_control_header *control, uint32_t data)
+/* The agent of start() is a dormant one, and *control a file of requests to it. */
+static struct wire_dormant *start_dormant(struct wire_control_header **control)
+{
+    char path[4500];
+    unsetenv("CLRPROF_ARENAS");
+    setenv("CLRPROF_DORMANT", directory, 1);
+    fake_answer(INFO_SUSPEND_RUNTIME, (void *)stop_threads);
+    fake_answer(INFO_RESUME_RUNTIME, (void *)resume_threads);
+    start();
+    check(fake.event_low == MEMORY_EVENTS && fake.event_high == 0, "a dormant agent asks for %x, %x", fake.event_low, fake.event_high);
+    snprintf(path, sizeof path, "%s/%s", directory, WIRE_CONTROL_FILE);
+    *control = map_shared(path, CONTROL_BYTES, O_CREAT);
+    (*control)->magic = WIRE_CONTROL_MAGIC;
+    return find_place();
+}
+
+/* Begins a recording into the directory. */
+static void attach(struct wire_dormant *place, uint32_t data)
 {
     place->data = data;
     place->memory_limit = 64u << 20;
@@ -446,15 +463,26 @@ static uint64_t record_once(struct wire_dormant *place, struct wire_control_head
     await(&place->answered, place->requests);
     check(place->failure == 0 && place->state == WIRE_DORMANT_RECORDING, "failure %u, state %u", place->failure, place->state);
     check(((fake.event_low & MONITOR_GC) != 0) == ((data & WIRE_DATA_LIFETIME) != 0), "the runtime is asked for %x", fake.event_low);
+}
+
+static void detach(struct wire_dormant *place, struct wire_control_header *control)
+{
+    control->request = WIRE_REQUEST_DETACH;
+    ask_for(&control->requests);
+    await(&place->state, WIRE_DORMANT_WAITING);
+}
+
+/* A recording into the directory; what the main thread allocates in it is returned. */
+static uint64_t record_once(struct wire_dormant *place, struct wire_control_header *control, uint32_t data)
+{
+    attach(place, data);
     uint64_t before = __atomic_load_n(&fake.objects, __ATOMIC_RELAXED);
     pthread_rwlock_rdlock(&running);
     allocate_more();
     pthread_rwlock_unlock(&running);
     run_threads(3, name_some);
     uint64_t made = __atomic_load_n(&fake.objects, __ATOMIC_RELAXED) - before;
-    control->request = WIRE_REQUEST_DETACH;
-    ask_for(&control->requests);
-    await(&place->state, WIRE_DORMANT_WAITING);
+    detach(place, control);
     return made;
 }
 
@@ -463,19 +491,10 @@ static void dormant(void)
 {
     if (THREAD_SANITIZER)
         return; /* the runtime calls by the table of callbacks while it changes: an address is one word, the old one or the new one */
-    char path[4500];
     struct job jobs[3];
     struct entries model = {0};
-    unsetenv("CLRPROF_ARENAS");
-    setenv("CLRPROF_DORMANT", directory, 1);
-    fake_answer(INFO_SUSPEND_RUNTIME, (void *)stop_threads);
-    fake_answer(INFO_RESUME_RUNTIME, (void *)resume_threads);
-    start();
-    check(fake.event_low == MEMORY_EVENTS && fake.event_high == 0, "a dormant agent asks for %x, %x", fake.event_low, fake.event_high);
-    struct wire_dormant *place = find_place();
-    snprintf(path, sizeof path, "%s/%s", directory, WIRE_CONTROL_FILE);
-    struct wire_control_header *control = map_shared(path, CONTROL_BYTES, O_CREAT);
-    control->magic = WIRE_CONTROL_MAGIC;
+    struct wire_control_header *control;
+    struct wire_dormant *place = start_dormant(&control);
     int fd = lock_directory();
     for (uint32_t i = 0; i < RECORDINGS; i++) {
         bool loaded = i % 2 == 1;
@@ -503,9 +522,44 @@ static void dormant(void)
     fake.objects = fake.bytes = 0; /* for those who compare */
 }
 
+/* A thread for which there is no room ends in the middle of a recording, and its memory, with the agent's variables in it, is gone before
+ * that ends. */
+static void dormant_thread_without_room(void)
+{
+    if (THREAD_SANITIZER)
+        return; /* as above */
+    struct wire_control_header *control;
+    struct wire_dormant *place = start_dormant(&control);
+    pthread_attr_t attributes;
+    pthread_t thread;
+    void *stack = mmap(NULL, STACK_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    int fd = lock_directory();
+    attach(place, WIRE_DATA_MEMORY);
+    fake.os_fail_from[OS_FALLOCATE] = fake.os_calls[OS_FALLOCATE] + 1;
+    for (uint32_t i = 0; fake.os_calls[OS_FALLOCATE] < fake.os_fail_from[OS_FALLOCATE]; i++)
+        name_thread(0x2000 + 64 * (uintptr_t)i, "n"); /* until the log has no room even for this, which is less than a thread's record */
+    uint64_t before = fake.objects;
+    pthread_attr_init(&attributes);
+    check(pthread_attr_setstack(&attributes, stack, STACK_BYTES) == 0 && pthread_create(&thread, &attributes, work, (void *)0x1040) == 0, "no thread");
+    pthread_join(thread, NULL);
+    munmap(stack, STACK_BYTES);
+    detach(place, control);
+    struct entries found = {0};
+    struct arena_facts *f = arena_read(directory, &found);
+    check(f->n_threads == 0 && f->lost_objects == fake.objects - before, "%u threads, %llu objects lost", f->n_threads, (unsigned long long)f->lost_objects);
+    fake.os_fail_from[OS_FALLOCATE] = 0;
+    remove_arena();
+    uint64_t made = record_once(place, control, WIRE_DATA_MEMORY), objects = counted();
+    check(objects == made, "%llu objects of %llu in the next recording", (unsigned long long)objects, (unsigned long long)made);
+    close(fd);
+    fake_callback(CALLBACK_SHUTDOWN, 0);
+    fake.objects = fake.bytes = 0; /* for those who compare */
+}
+
 const struct scenario thread_scenarios[] = {
     {"program_calls", program_calls},
     {"dormant", dormant},
+    {"dormant_thread_without_room", dormant_thread_without_room},
     {"collector_ended", collector_ended},
     {"collector_killed", collector_killed},
     {"collector_killed_exit", collector_killed_exit},
