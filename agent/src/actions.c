@@ -2,7 +2,6 @@
  * --stop-at, --pause-at, --resume-at), which are those that the program could make itself in the same place. */
 #include "actions.h"
 #include "arena.h"
-#include "calls.h"
 #include "control.h"
 #include "threads.h"
 #include "watch.h"
@@ -24,16 +23,12 @@ static const uint32_t order[] = {WIRE_CONTROL_SUSPEND, WIRE_CONTROL_START, WIRE_
 static void change_levels(uint64_t actions, uint32_t point)
 {
     uint32_t thread = thread_number();
-    bool timed = (arena.header->data & WIRE_DATA_TIME) != 0, recorded = control_ask(NULL);
-    if (timed)
-        time_settle(); /* up to here the thread is what it was */
-    uint64_t since = timed ? time_own_begins() : 0;
+    uint64_t since = control_changes_begin();
     for (uint32_t i = 0; i < sizeof order / sizeof *order; i++)
         for (uint32_t level = WIRE_LEVEL_GLOBAL; level <= WIRE_LEVEL_THREAD; level++)
             if (has(actions, point, level, order[i]))
                 control_change(level, order[i], thread); /* else it is told that there was no room */
-    if (timed && recorded)
-        time_leave_out(since); /* if it was not, there is nothing yet that this is a part of */
+    control_changes_end(since);
 }
 
 /* A mark is made where it is recorded: before the changes, or, if nothing is recorded then, after them. */

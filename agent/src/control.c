@@ -14,6 +14,7 @@
  * Locking: lock_word guards what follows it, outside of arena_lock. */
 #define _GNU_SOURCE
 #include "arena.h"
+#include "calls.h"
 #include "control.h"
 #include "os.h"
 #include "scopes.h"
@@ -413,4 +414,18 @@ bool control_change(uint32_t level, uint32_t op, uint32_t thread)
     }
     word_unlock(&lock_word);
     return done;
+}
+
+uint64_t control_changes_begin(void)
+{
+    if ((arena.header->data & WIRE_DATA_TIME) == 0)
+        return 0;
+    time_settle();
+    return control_ask(NULL) ? time_own_begins() : 0; /* what is not recorded is no part of anything */
+}
+
+void control_changes_end(uint64_t since)
+{
+    if (since != 0)
+        time_leave_out(since);
 }

@@ -104,16 +104,6 @@ static bool is_in(bool outside)
     return (outside ? at(OUTSIDE) | at(PROCESS_OUTSIDE) : at(INSIDE) | at(PROCESS_INSIDE)) != 0;
 }
 
-/* A call of a function that is there for the whole process begins, or is gone. */
-static void change_process(bool outside, bool begins)
-{
-    bool timed = (arena.header->data & WIRE_DATA_TIME) != 0, recorded = control_ask(NULL);
-    uint64_t since = timed && recorded ? time_own_begins() : 0;
-    control_in_functions(outside, begins ? 1u : UINT32_MAX);
-    if (timed && recorded)
-        time_leave_out(since); /* if it was not, there is nothing yet that this is a part of */
-}
-
 /* The outermost call of a kind begins, or is gone: sp 0. */
 static void change(enum kind k, uintptr_t sp)
 {
@@ -123,14 +113,17 @@ static void change(enum kind k, uintptr_t sp)
     }
     struct wire_scope *row = find_row();
     bool outside = k == OUTSIDE || k == PROCESS_OUTSIDE, was_in = is_in(outside);
-    time_settle(); /* up to here the thread is what it was */
-    own->at[k] = sp;
     if (k == INSIDE || k == OUTSIDE) {
+        time_settle(); /* up to here the thread is what it was */
+        own->at[k] = sp;
         time_look_again();
         if (current_thread != NULL)
             current_thread->control = CONTROL_UNKNOWN;
     } else {
-        change_process(outside, sp != 0);
+        uint64_t since = control_changes_begin();
+        own->at[k] = sp;
+        control_in_functions(outside, sp != 0 ? 1u : UINT32_MAX);
+        control_changes_end(since);
     }
     if (row == NULL)
         return;
