@@ -224,6 +224,23 @@ func TestProbesUnseen(t *testing.T) {
 	}
 }
 
+// TestProbesLines: in optimized code with probes, a call's line in a stack trace is that of the call. (Without them it
+// is often that of the statement behind, to which the JIT has moved the call.)
+func TestProbesLines(t *testing.T) {
+	t.Parallel()
+	for _, runtime := range dotnettest.NeedRuntimes(t, 5) { // before, hooks are used
+		for _, flags := range [][]string{byProbes, {"--time"}} {
+			t.Run(fmt.Sprint(runtime.Name, flags), func(t *testing.T) {
+				cmd := runtime.Command(dotnettest.Target(t, "TimeTraces", dotnettest.Options{}), "lines")
+				cmd.Env = append(cmd.Env, timeOptimized.env...)
+				if out := mustRecordTime(t, cmd, flags...).stdout; out != "" {
+					t.Errorf("calls have other lines:\n%s", out)
+				}
+			})
+		}
+	}
+}
+
 // TestProbesAndMemory: the program's own objects are those of the functions and lines that made them. What the
 // framework allocates counts for them as well, and is another thing.
 func TestProbesAndMemory(t *testing.T) {

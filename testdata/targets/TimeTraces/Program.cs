@@ -1,5 +1,6 @@
 // TimeTraces: what programs see of their own code: stack traces with lines and IL offsets, of exceptions and of the stack,
-// and the caller's line. It prints the same whoever watches.
+// and the caller's line. It prints the same whoever watches. With an argument it prints calls whose line in a stack trace is
+// another one than that of the source: optimized code has some without clrprof, of calls whose result is returned by the line behind.
 
 using System;
 using System.Diagnostics;
@@ -84,8 +85,42 @@ namespace TimeTraces
             return i;
         }
 
-        static void Main()
+        [MethodImpl(MethodImplOptions.NoInlining)]
+        static int Compare([CallerLineNumber] int line = 0)
         {
+            StackFrame caller = new StackTrace(1, true).GetFrame(0);
+            if (caller.GetFileLineNumber() != line)
+                Console.WriteLine("line " + line + " of " + caller.GetMethod().Name + " is " + caller.GetFileLineNumber());
+            return n++ & 1;
+        }
+
+        [MethodImpl(MethodImplOptions.NoInlining)]
+        static int Add(int x)
+        {
+            n++;
+            x += Compare();
+            return x;
+        }
+
+        [MethodImpl(MethodImplOptions.NoInlining)]
+        static T Pick<T>(T x, T y)
+        {
+            int c = Compare();
+            return c == 0 ? x : y;
+        }
+
+        [MethodImpl(MethodImplOptions.NoInlining)]
+        static double Convert(int x)
+        {
+            n += x;
+            double d = Compare();
+            return d;
+        }
+
+        static int Main(string[] args)
+        {
+            if (args.Length > 0)
+                return Add(1) + Pick(1, 2) + Pick("a", "bc").Length + Convert(3) > 0 ? 0 : 1;
             for (int k = 0; k < 60; k++)
             {
                 try
@@ -112,6 +147,7 @@ namespace TimeTraces
                 Console.WriteLine(e.StackTrace);
             }
             Console.WriteLine(Environment.StackTrace);
+            return 0;
         }
     }
 }
