@@ -33,7 +33,8 @@ const struct wire_control_header *control_file(void); /* NULL: there is none */
 
 /* requests.c: what the collector asks for. */
 void requests_init(void *profiler_info);
-void requests_serve(void *profiler_info); /* on this thread, until the collector wants no more of this process, or is gone */
+void requests_begin(void *profiler_info); /* whatever is asked for from now on is answered, when requests_serve is called */
+void requests_serve(void); /* on this thread, until the collector wants no more of this process, or is gone */
 
 struct control_state control_look(uint64_t now);
 /* Is what this thread does recorded? If so, *known becomes the number for which that holds. */

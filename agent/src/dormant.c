@@ -129,6 +129,7 @@ static uint32_t begin(void)
         return WIRE_FAILURE_NO_ARENA;
     agent_info = info;
     control_init(directory);
+    requests_begin(info); /* before the collector has an answer: it may ask at once */
     uint32_t failure = !private_place() ? WIRE_FAILURE_OUT_OF_MEMORY : control_file() == NULL ? WIRE_FAILURE_NO_COLLECTOR : agent_prepare(place->nodes);
     return failure != 0 ? failure : ask_for(data, directory);
 }
@@ -192,7 +193,7 @@ static void record(uint32_t request)
         place->recordings++;
         tell_state(WIRE_DORMANT_RECORDING);
         answer(request, 0);
-        requests_serve(info);
+        requests_serve();
         if (__atomic_load_n(&ending, __ATOMIC_SEQ_CST) != 0)
             return; /* the runtime is not to be asked for anything any more */
     }

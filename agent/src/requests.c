@@ -27,6 +27,7 @@
 
 static const struct wire_control_header *file;
 static void *info;
+static uint32_t seen; /* the last request that was there before, or was dealt with */
 
 static void *collect(void *unused)
 {
@@ -71,7 +72,6 @@ static bool deal_with(uint32_t n)
 
 static void *wait_for_requests(void *unused)
 {
-    uint32_t seen = arena.header->answered;
     struct timespec look = {(time_t)(rejit_look_ns() / SECOND_NS), (long)(rejit_look_ns() % SECOND_NS)};
     while (!recording_is_over()) {
         uint32_t n = __atomic_load_n(&file->requests, __ATOMIC_ACQUIRE);
@@ -87,27 +87,27 @@ static void *wait_for_requests(void *unused)
     return unused;
 }
 
-void requests_serve(void *profiler_info)
+void requests_begin(void *profiler_info)
+{
+    info = profiler_info;
+    if ((file = control_file()) != NULL)
+        arena.header->answered = seen = __atomic_load_n(&file->requests, __ATOMIC_ACQUIRE);
+}
+
+void requests_serve(void)
 {
     static const struct timespec longest = {0, LOOK_NS};
-    uint32_t seen, n;
-    info = profiler_info;
-    file = control_file();
-    arena.header->answered = seen = __atomic_load_n(&file->requests, __ATOMIC_ACQUIRE);
+    uint32_t n;
     do {
         while ((n = __atomic_load_n(&file->requests, __ATOMIC_ACQUIRE)) == seen)
             if (!sleep_while(n, &longest) || watch_collector_is_gone())
                 return;
-        seen = n;
-    } while (deal_with(n));
+    } while (deal_with(seen = n));
 }
 
 void requests_init(void *profiler_info)
 {
-    info = profiler_info;
-    file = control_file();
-    if (file == NULL)
-        return; /* nobody asks */
-    arena.header->answered = __atomic_load_n(&file->requests, __ATOMIC_ACQUIRE);
-    thread_start(wait_for_requests); /* else who asks gets no answer */
+    requests_begin(profiler_info);
+    if (file != NULL) /* else nobody asks */
+        thread_start(wait_for_requests); /* else who asks gets no answer */
 }

@@ -436,6 +436,26 @@ static void await(const uint32_t *word, uint32_t value)
         sched_yield();
 }
 
+static void ask_to_let_go(struct wire_control_header *control)
+{
+    control->request = WIRE_REQUEST_DETACH;
+    ask_for(&control->requests);
+}
+
+static struct wire_control_header *let_go_at_once; /* a recording is to end before who asked for it has an answer */
+
+static hresult set_events(void *self, uint32_t low, uint32_t high)
+{
+    (void)self;
+    fake.event_low = low;
+    fake.event_high = high;
+    if ((low & MONITOR_THREADS) != 0 && let_go_at_once != NULL) {
+        ask_to_let_go(let_go_at_once);
+        let_go_at_once = NULL;
+    }
+    return HR_OK;
+}
+
 /* The agent of start() is a dormant one, and *control a file of requests to it. */
 static struct wire_dormant *start_dormant(struct wire_control_header **control)
 {
@@ -444,6 +464,7 @@ static struct wire_dormant *start_dormant(struct wire_control_header **control)
     setenv("CLRPROF_DORMANT", directory, 1);
     fake_answer(INFO_SUSPEND_RUNTIME, (void *)stop_threads);
     fake_answer(INFO_RESUME_RUNTIME, (void *)resume_threads);
+    fake_answer(INFO_SET_EVENT_MASK2, (void *)set_events);
     start();
     check(fake.event_low == MEMORY_EVENTS && fake.event_high == 0, "a dormant agent asks for %x, %x", fake.event_low, fake.event_high);
     snprintf(path, sizeof path, "%s/%s", directory, WIRE_CONTROL_FILE);
@@ -467,8 +488,7 @@ static void attach(struct wire_dormant *place, uint32_t data)
 
 static void detach(struct wire_dormant *place, struct wire_control_header *control)
 {
-    control->request = WIRE_REQUEST_DETACH;
-    ask_for(&control->requests);
+    ask_to_let_go(control);
     await(&place->state, WIRE_DORMANT_WAITING);
 }
 
@@ -512,7 +532,12 @@ static void dormant(void)
             join_jobs(jobs, 3, &model);
         remove_arena();
     }
-    check(place->recordings == RECORDINGS, "%llu recordings", (unsigned long long)place->recordings);
+    let_go_at_once = control;
+    ask_for(&place->requests);
+    await(&place->answered, place->requests);
+    await(&place->state, WIRE_DORMANT_WAITING);
+    remove_arena();
+    check(place->recordings == RECORDINGS + 1, "%llu recordings", (unsigned long long)place->recordings);
     close(fd); /* nobody is there: it is refused, and can be tried again */
     ask_for(&place->requests);
     await(&place->answered, place->requests);
