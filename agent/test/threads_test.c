@@ -565,7 +565,9 @@ static void dormant_thread_without_room(void)
         name_thread(0x2000 + 64 * (uintptr_t)i, "n"); /* until the log has no room even for this, which is less than a thread's record */
     uint64_t before = fake.objects;
     pthread_attr_init(&attributes);
-    check(pthread_attr_setstack(&attributes, stack, STACK_BYTES) == 0 && pthread_create(&thread, &attributes, work, (void *)0x1040) == 0, "no thread");
+    check(pthread_attr_setstack(&attributes, stack, STACK_BYTES) == 0, "no stack");
+    if (pthread_create(&thread, &attributes, work, (void *)0x1040) != 0)
+        fake_die("no thread");
     pthread_join(thread, NULL);
     munmap(stack, STACK_BYTES);
     detach(place, control);
