@@ -171,7 +171,7 @@ func Remarks(of *report.Summary) []string {
 
 // howRecorded are the kinds of notes that say how a session was recorded, not what it shows.
 var howRecorded = []report.NoteKind{report.NoteRecorded, report.NoteWaits, report.NoteInProcesses,
-	report.NoteBackground, report.NoteAlive, report.NoteProbes}
+	report.NoteAlive, report.NoteProbes}
 
 // allRemarks are the sentences about what is shown, and those that say how it was recorded.
 func (s summary) allRemarks() (said, how []string) {
