@@ -14,9 +14,10 @@ type facts struct {
 	types     rowsByID[session.TypeID, *session.Type]
 	functions rowsByID[session.FunctionID, string] // names as in metadata, with their types
 	gcs       []session.GC
-	pinned    q.Count       // Σ over collections
-	detailed  q.Count       // collections of which pinned is known
-	duration  q.Nanoseconds // of the processes, together
+	last      map[session.GCID]bool // of gcs: clrprof asked for them, each when its process ended
+	pinned    q.Count               // Σ over collections
+	detailed  q.Count               // collections of which pinned is known
+	duration  q.Nanoseconds         // of the processes, together
 }
 
 // rowsByID finds rows by their ids, which are asked for millions of times. They are added in ascending order.
@@ -78,9 +79,9 @@ func (f *facts) gatherGCs(src *analysis.Source) error {
 	if err != nil {
 		return err
 	}
-	of := map[session.ProcessID]bool{}
+	of, ended := map[session.ProcessID]bool{}, map[session.ProcessID]bool{}
 	for _, p := range followed {
-		of[p.Process] = true
+		of[p.Process], ended[p.Process] = true, p.AliveKnown
 	}
 	for _, p := range processes {
 		if sel.HasProcess(p.ID) && of[p.ID] {
@@ -97,6 +98,7 @@ func (f *facts) gatherGCs(src *analysis.Source) error {
 			f.gcs, chosen[g.ID] = append(f.gcs, g), true
 		}
 	}
+	f.last = lastOf(gcs, ended)
 	details, err := src.Session().GCDetails()
 	for _, d := range details {
 		if chosen[d.GC] {
@@ -104,6 +106,20 @@ func (f *facts) gatherGCs(src *analysis.Source) error {
 		}
 	}
 	return err
+}
+
+// lastOf are the last collections of these processes.
+func lastOf(gcs []session.GC, ended map[session.ProcessID]bool) map[session.GCID]bool {
+	last, out := map[session.ProcessID]session.GC{}, map[session.GCID]bool{}
+	for _, g := range gcs {
+		if l, ok := last[g.Process]; ended[g.Process] && (!ok || g.Number > l.Number) {
+			last[g.Process] = g
+		}
+	}
+	for _, g := range last {
+		out[g.ID] = g.Induced
+	}
+	return out
 }
 
 func (f *facts) has(what data) bool {

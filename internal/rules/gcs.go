@@ -40,9 +40,13 @@ func manyGen2Deaths(f *facts, r *Rule) []Finding {
 		q.PercentOf(dead.Bytes, all.Bytes), dead.Bytes)
 }
 
-// collections counts those that the program did not ask for, by generation.
+// collections counts those of the program that it did not ask for, by generation, and those that it asked for. The last
+// one of a process is clrprof's.
 func (f *facts) collections() (of [3]q.Count, induced q.Count, pause q.Nanoseconds) {
 	for _, g := range f.gcs {
+		if f.last[g.ID] {
+			continue
+		}
 		pause += g.Pause
 		switch {
 		case g.Induced:
@@ -72,12 +76,12 @@ func inducedGCs(f *facts, r *Rule) []Finding {
 }
 
 func gcTime(f *facts, r *Rule) []Finding {
-	_, _, pause := f.collections()
+	of, induced, pause := f.collections()
 	if f.duration == 0 || pause*100 < f.duration*leastPause {
 		return nil
 	}
 	found := whole(r, q.Amount{}, "%s of the time (%s) is pauses of %s", q.PercentOf(pause, f.duration), pause,
-		q.Count(len(f.gcs)).Of("collection"))
+		(of[0] + of[1] + of[2] + induced).Of("collection"))
 	found[0].Waited = pause
 	return found
 }

@@ -92,6 +92,20 @@ func TestJudge(t *testing.T) {
 	}
 }
 
+// TestLastCollection: the pause of the collection that clrprof asks for at the end is not the program's.
+func TestLastCollection(t *testing.T) {
+	for _, last := range []bool{false, true} {
+		b := sessiontest.New()
+		p := b.Process("Short", 7)
+		b.Followed(p, last)
+		b.Collect(p, 2, true, 500_000_000, 400_000_000)
+		found, _ := judge(t, b)
+		if has := slices.ContainsFunc(found, func(f string) bool { return strings.HasPrefix(f, "gc-time ") }); has == last {
+			t.Errorf("clrprof's own: %v, found %q", last, found)
+		}
+	}
+}
+
 // TestDisabled: a rule that is disabled has no findings, and the others keep theirs.
 func TestDisabled(t *testing.T) {
 	all, _ := judge(t, sessiontest.Broken())
