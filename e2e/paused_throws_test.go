@@ -30,14 +30,7 @@ func TestPausedThrows(t *testing.T) {
 		for _, runtime := range runtimes {
 			t.Run(tt.name+"/"+runtime.Name, func(t *testing.T) {
 				t.Parallel()
-				cmd := runtime.Command(dll, tt.asks...)
-				cmd.Env = append(cmd.Env, quick)
-				r := recordAsked(t, cmd, byCtlSettled, tt.flags...)
-				soundTime(t, r.session)
-				compareCalls(t, r, "PausedThrows.dll")
-				if lost := losses(t, r.session); len(lost) != 0 {
-					t.Errorf("lost: %v", lost)
-				}
+				compareCallsAsked(t, runtime.Command(dll, tt.asks...), "PausedThrows.dll", byCtlSettled, tt.flags...)
 			})
 		}
 	}

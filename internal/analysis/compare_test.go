@@ -35,6 +35,21 @@ func compared(t *testing.T, from, to *Source, view, column string) *Comparison {
 	return c
 }
 
+// areWanted: there are all changes of these keys, each once, no others, and of each this is said.
+func areWanted(t *testing.T, seed uint64, changes []Change, want map[string]string, said func(*Change) string) {
+	t.Helper()
+	for i := range changes {
+		x := &changes[i]
+		if got := said(x); got != want[x.Key] {
+			t.Fatalf("seed %d: %s: %s, want %s", seed, x.Key, got, want[x.Key])
+		}
+		delete(want, x.Key)
+	}
+	if len(want) > 0 {
+		t.Fatalf("seed %d: missing: %v", seed, want)
+	}
+}
+
 // TestCompareRandom: a session does not differ from itself; differences add up to the difference of the wholes, and
 // are those of the other direction with the other sign.
 func TestCompareRandom(t *testing.T) {

@@ -91,7 +91,7 @@ func withReport(root *cobra.Command, args []string) []string {
 	if found, _, err := root.Find(args[:1]); err == nil && found != root {
 		return args
 	}
-	if info, err := os.Stat(args[0]); strings.HasSuffix(args[0], ".clrprof") || err == nil && info.Mode().IsRegular() {
+	if strings.HasSuffix(args[0], ".clrprof") || isFile(args[0]) {
 		return append([]string{"report"}, args...)
 	}
 	return args

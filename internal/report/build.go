@@ -253,65 +253,9 @@ func (b *builder) limit(list []Row, value func(*Row) cost) []Row {
 	if b.options.nonzero {
 		list = slices.DeleteFunc(list, func(r Row) bool { return b.order.cell(b.context, &r).Number == 0 })
 	}
-	l := limiter{b: b, value: value, list: list, rest: Row{kind: rowRest}}
+	l := b.newLimiter(value)
+	l.list = list
 	return l.rows()
-}
-
-// limiter is limit for rows that come one by one: those that it cuts are not kept.
-type limiter struct {
-	b     *builder
-	value func(*Row) cost
-	list  []Row
-	rest  Row
-}
-
-func (b *builder) newLimiter(value func(*Row) cost) *limiter {
-	return &limiter{b: b, value: value, rest: Row{kind: rowRest}}
-}
-
-// mostWaiting is how many rows wait until they are compared with the first ones, for each of these, and at least.
-const (
-	mostWaiting  = 16
-	leastWaiting = 1 << 14
-)
-
-// add adds a row.
-func (l *limiter) add(r Row) {
-	top := l.b.options.Top
-	if l.list = append(l.list, r); top <= 0 || len(l.list) < max(mostWaiting*top, leastWaiting) {
-		return
-	}
-	l.b.front(l.list, top)
-	for i := range l.list[top:] {
-		l.rest.addHidden(&l.list[top+i], l.value)
-	}
-	l.list = l.list[:top]
-}
-
-// rows returns the rows that are shown.
-func (l *limiter) rows() []Row {
-	b, list := l.b, l.list
-	keep := len(list)
-	if b.options.Top > 0 {
-		keep = min(keep, b.options.Top)
-	}
-	b.front(list, keep)
-	var out []Row
-	for i := range list {
-		if i < keep && !b.tooSmall(list[i].level, inclusiveCost(&list[i])) {
-			out = append(out, list[i])
-			continue
-		}
-		l.rest.addHidden(&list[i], l.value)
-	}
-	switch {
-	case l.rest.rest == 0:
-	case b.tooSmall(1, l.rest.hidden): // said once for the whole tree
-		b.trimmed = true
-	default:
-		out = append(out, l.rest)
-	}
-	return out
 }
 
 // counted prints a number of things: "1 event", "1,234 events", "2 processes".

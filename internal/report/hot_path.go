@@ -52,7 +52,7 @@ func (c *context) idle(of, above *Row) (q.Nanoseconds, error) {
 // weighted is a row with what it weighs in the hot path: by time, without the waits of entry points.
 func (c *context) weighted(r, above *Row, weight func(cost) int64) (calltree.Weighted[Row], error) {
 	out := calltree.Weighted[Row]{Node: *r, Inclusive: weight(inclusiveCost(r)), Exclusive: weight(exclusiveCost(r))}
-	if r.time == nil || above == nil || weight(cost{time: q.Time{Elapsed: 1}}) == 0 {
+	if r.time == nil || above == nil || !isOfTime(weight) {
 		return out, nil
 	}
 	idle, err := c.idle(r, above)
@@ -67,6 +67,9 @@ func (c *context) weighted(r, above *Row, weight func(cost) int64) (calltree.Wei
 	out.Node.idle = c.isEntry(r, above)
 	return out, err
 }
+
+// isOfTime reports whether a row weighs by its time.
+func isOfTime(weight func(cost) int64) bool { return weight(cost{time: q.Time{Elapsed: 1}}) != 0 }
 
 // hotPath returns the hot path from a row of the call tree, without it: by what weighs, bytes or time.
 func (c *context) hotPath(from Row, weight func(cost) int64) ([]Row, error) {
@@ -163,11 +166,7 @@ func (b *builder) noteWaited(of *Row, hot []Row) error {
 
 // noteHot says what the hot path is of.
 func (b *builder) noteHot() {
-	what := "bytes"
-	if b.hasTime() {
-		what = "time"
-	}
-	b.note(NoteHotPath, what)
+	b.note(NoteHotPath, pick(b.hasTime(), "time", "bytes"))
 }
 
 // hottest returns the root that weighs most, and the hot path below it.
@@ -186,7 +185,7 @@ func (c *context) heaviestOf(roots []Row, weight func(cost) int64) (Row, error) 
 	for i := range roots {
 		r := &roots[i]
 		weighs := weight(inclusiveCost(r))
-		if weight(cost{time: q.Time{Elapsed: 1}}) != 0 {
+		if isOfTime(weight) {
 			idle, err := c.idle(r, nil)
 			if err != nil {
 				return out, err
