@@ -53,7 +53,20 @@ func TestWebTimed(t *testing.T) {
 				"OR f.name LIKE '%(?)%'") {
 				t.Errorf("a function without a signature, or of no file: %s", f.Name)
 			}
+			readTimedWeb(t, r)
 		})
+	}
+}
+
+// readTimedWeb checks that a person finds what requests did, though Main waits all the time for the end of the server.
+func readTimedWeb(t *testing.T, r result) {
+	t.Helper()
+	if tree := run(t, "report", r.session, "calltree").stdout; !strings.Contains(tree, "Handlers.GetLater(int)") {
+		t.Errorf("the call tree does not show what requests did:\n%s", tree)
+	}
+	if summary := run(t, "report", r.session, "summary").stdout; !containsAll(summary, []string{"What your async methods await",
+		"Handlers.GetLater(int) [async]", "waiting for the end of Main"}) {
+		t.Errorf("the summary does not say what is awaited:\n%s", summary)
 	}
 }
 

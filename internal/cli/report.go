@@ -80,7 +80,8 @@ func newReportCommand(e *environment) *cobra.Command {
 		"rows, in trees for each parent; 0: all (default: what a person can read; all with --json, --csv, --tsv)")
 	f.IntVar(&r.depth, "depth", 0, "levels of a tree; 0: all (default: as for --top)")
 	f.Float64Var(&r.min, "min", 0,
-		"hide tree rows with less than this percent of bytes, of allocations and of time (default: as for --top)")
+		"hide tree rows with less than this percent of bytes, of allocations, of time and of CPU time "+
+			"(default: as for --top)")
 	f.StringVar(&r.sort, "sort", "", "sort by this column: numbers descending, names ascending")
 	f.StringVar(&r.by, "by", "",
 		"rows of lifetime, ages, survivors and diff-gcs: type, site (stack and type), function, line, module or "+
@@ -99,8 +100,8 @@ func newReportCommand(e *environment) *cobra.Command {
 	f.BoolVar(&r.fold, "fold-recursion", false,
 		"calltree: a call of a function that is on the path already is part of that function's row")
 	f.Float64Var(&r.share, "min-share", 0,
-		"calltree: what has less than this percent of bytes, of allocations and of time is one row, [left out], "+
-			"below each row")
+		"calltree: what has less than this percent of bytes, of allocations, of time and of CPU time is one row, "+
+			"[left out], below each row")
 	f.BoolVar(&r.reverse, "bottom-up", false,
 		"calltree: functions by what they did themselves, and below each the functions that called it")
 	f.StringSliceVar(&r.disable, "disable", nil,

@@ -66,13 +66,16 @@ func placeCell(c *context, r *Row) Cell {
 	if r.kind == rowOutside {
 		return textCell(r.text)
 	}
-	if r.kind == rowBody {
+	switch {
+	case r.kind == rowBody:
 		line, after = c.functions.get(r.function).Line, " (body)"
+	case r.kind == rowFunction && r.line == 0:
+		line = c.functions.get(r.function).Line
 	}
 	if line == 0 && r.kind == rowBody {
 		return textCell("(body)")
 	}
-	if r.line == 0 && r.kind != rowBody {
+	if line == 0 {
 		return Cell{Empty: true}
 	}
 	return textCell(fmt.Sprintf("%s:%d%s", path.Base(c.fileOf(r)), line, after))

@@ -38,14 +38,17 @@ func (b *builder) tooSmall(level int, w cost) bool {
 	return b.below(b.options.Min, level, w)
 }
 
-// below reports whether a tree row of a level is less than so many percent of all that the session holds.
+// below reports whether a tree row of a level is less than so many percent of all that the session holds, whatever of
+// that is looked at. Of a server, Main has nearly all elapsed time, as it waits for the end: what requests do shows as
+// CPU time.
 func (b *builder) below(percent float64, level int, w cost) bool {
 	if percent <= 0 || level == 0 {
 		return false
 	}
 	return q.PercentOf(w.amount.Bytes, b.total.Bytes).Float() < percent &&
 		q.PercentOf(w.amount.Allocations, b.total.Allocations).Float() < percent &&
-		q.PercentOf(w.time.Elapsed, b.totalTime.Inclusive.Elapsed).Float() < percent
+		q.PercentOf(w.time.Elapsed, b.totalTime.Inclusive.Elapsed).Float() < percent &&
+		q.PercentOf(w.time.CPU, b.totalTime.Inclusive.CPU).Float() < percent
 }
 
 // measures names what tooSmall looks at.
@@ -54,9 +57,9 @@ func (c *context) measures() string {
 	case !c.hasTime():
 		return "bytes and of allocations"
 	case !c.hasMemory():
-		return "time"
+		return "time and of CPU time"
 	}
-	return "time, of bytes and of allocations"
+	return "time, of CPU time, of bytes and of allocations"
 }
 
 // shares says what part of all a hidden rest is: of what the table's columns of text show, and of the kind of time that
@@ -69,6 +72,9 @@ func (t *Table) shares(w cost) []Share {
 	bytes := Share{q.PercentOf(w.amount.Bytes, c.total.Bytes), "bytes"}
 	if !c.hasTime() || c.hasMemory() && !shows(dataTime) {
 		return []Share{bytes}
+	}
+	if order == "awaited" { // a method awaits while what it awaits does: that does not add up
+		return nil
 	}
 	all := c.totalTime.Inclusive
 	time := Share{q.PercentOf(c.elapsed(w.time), c.elapsed(all)), "time"}

@@ -46,7 +46,8 @@ type Summary struct {
 	works   []Row // the time of user code, by function and place
 	broken  int   // findings of rules
 	// how long threads were blocked until the program ended, which is no row of a list
-	forEnd q.Nanoseconds
+	forEnd  q.Nanoseconds
+	awaited q.Nanoseconds // the longest that an async method of the user awaited
 }
 
 // UserCode are modules that are user code, by one rule.
@@ -248,13 +249,19 @@ const wasteShown = 1000
 // is.
 const wasteShownTimed = 20
 
-// waitsShown is from which part of elapsed time on a summary that also has memory lists what waits, one in so many.
-const waitsShown = 100
+// waitsShown is from which part of elapsed time on a summary lists what waits and what is awaited, one in so many, and
+// waitsShownMemory the same of one that also has memory, in which there is less room. The time that threads were
+// blocked until the program ended counts for neither.
+const (
+	waitsShown       = 1000
+	waitsShownMemory = 100
+)
 
 // The keys of the lists of what user code does.
 const (
 	sectionWork   = "work_by_cpu"
 	sectionWaits  = "waits_by_blocked"
+	sectionAwaits = "awaits_by_awaited"
 	sectionCauses = "causes_by_bytes"
 )
 
@@ -285,12 +292,24 @@ func (s *Summary) chooseSections() {
 			}
 			x.Shown = x.Shown && s.Lifetime.Waste().Bytes > least
 		}
-		if x.Key == sectionWaits && s.HasMemory { // there is little room, and the line CPU says how much it is
-			x.Shown = x.Shown && (s.Timing.Total.Inclusive.Blocked-s.forEnd)*waitsShown >= s.Timing.Elapsed()
+		switch x.Key { // a line of the facts says how much was blocked
+		case sectionWaits:
+			x.Shown = x.Shown && s.showsWait(s.Timing.Total.Inclusive.Blocked-s.forEnd)
+		case sectionAwaits:
+			x.Shown = x.Shown && s.showsWait(s.awaited)
 		}
 		x.Single = x.Key == sectionProcesses && len(s.Processes) < 2
 	}
 	s.UserCode = s.context.userModules()
+}
+
+// showsWait reports whether a wait is long enough to be listed.
+func (s *Summary) showsWait(wait q.Nanoseconds) bool {
+	of := q.Nanoseconds(waitsShown)
+	if s.HasMemory {
+		of = waitsShownMemory
+	}
+	return wait > 0 && wait*of >= s.Timing.Elapsed()-s.forEnd
 }
 
 // between lets others go on.

@@ -180,12 +180,20 @@ func TestFitTop(t *testing.T) {
 		}
 	}
 	for _, memory := range []bool{false, true} { // which leaves no room for waits that are nothing
-		for _, blocked := range []q.Nanoseconds{99, 100} {
+		of := q.Nanoseconds(waitsShown)
+		if memory {
+			of = waitsShownMemory
+		}
+		for _, wait := range []q.Nanoseconds{0, 99, 100} {
+			const forEnd = 1_000_000 // which is no wait of the program
 			s := &Summary{context: readerOf(t, sessiontest.Timed()).own(), HasMemory: memory, Timing: &Timing{},
-				Sections: []Section{{Key: sectionWaits}}}
-			s.Timing.Total.Inclusive.Elapsed, s.Timing.Total.Inclusive.Blocked = waitsShown*100, blocked
-			if s.chooseSections(); s.Sections[0].Shown != (!memory || blocked == 100) {
-				t.Errorf("%d of %d blocked, memory %t: shown %t", blocked, waitsShown*100, memory, s.Sections[0].Shown)
+				Sections: []Section{{Key: sectionWaits}, {Key: sectionAwaits}}, forEnd: forEnd, awaited: wait}
+			s.Timing.Total.Inclusive.Elapsed, s.Timing.Total.Inclusive.Blocked = of*100+forEnd, wait+forEnd
+			s.chooseSections()
+			for _, x := range s.Sections {
+				if x.Shown != (wait == 100) {
+					t.Errorf("%s: %d of %d, memory %t: shown %t", x.Key, wait, of*100, memory, x.Shown)
+				}
 			}
 		}
 	}

@@ -19,6 +19,7 @@ const (
 	causeText = "name bytes bytes_percent from instances function"
 	workText  = "name cpu_exclusive cpu_exclusive_percent from elapsed_exclusive"
 	waitText  = "name blocked_exclusive blocked_exclusive_percent from voluntary_exclusive"
+	awaitText = "name awaited suspensions place"
 )
 
 // addMine adds the sections about user code.
@@ -124,8 +125,31 @@ func (s *Summary) addUserTimes(top int) error {
 	if blocked := entry.hidden.time.Blocked; blocked > 0 {
 		s.forEnd = blocked
 	}
-	return s.addRows(sectionWaits, "Where your code waits most: blocked", "blocked_exclusive", waitText, waits,
-		top, entry)
+	if err := s.addRows(sectionWaits, "Where your code waits most: blocked", "blocked_exclusive", waitText, waits,
+		top, entry); err != nil {
+		return err
+	}
+	return s.addUserAwaits(top)
+}
+
+// addUserAwaits adds how long async methods of the user waited without a thread, which is what a server's do most.
+func (s *Summary) addUserAwaits(top int) error {
+	if len(s.context.awaits) == 0 {
+		return nil
+	}
+	all, err := s.context.functionRows()
+	if err != nil {
+		return err
+	}
+	var list []Row
+	for _, r := range all {
+		if s.context.isUser(r.function) && r.await != nil && r.await.Known && r.await.Awaited > 0 {
+			list = append(list, r)
+			s.awaited = max(s.awaited, r.await.Awaited)
+		}
+	}
+	return s.addRows(sectionAwaits, "What your async methods await: time without a thread", "awaited", awaitText, list,
+		top, Row{})
 }
 
 // entryOfAsyncMain is what the C# compiler calls the entry point of a program whose Main is async. It waits for Main as

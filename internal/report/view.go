@@ -11,7 +11,7 @@ import (
 type Options struct {
 	Top      int      // rows, in trees for each parent; 0: all
 	Depth    int      // levels of a tree; 0: all
-	Min      float64  // hide tree rows with less than this percent of bytes, of allocations and of time
+	Min      float64  // hide tree rows with less than this percent of bytes, of allocations, of time and of CPU time
 	Sort     string   // key of a column; "": the view's own
 	Columns  []string // keys; empty: the view's own
 	Argument string   // the function of callers, the type of types, the collections of survivors and diff-gcs
@@ -26,7 +26,8 @@ type Options struct {
 	Hot      bool   // calltree: only the hot path
 	Fold     bool   // calltree: recursion is folded
 	BottomUp bool   // calltree: the functions that did something themselves, and below them their callers
-	// calltree: rows with less than this percent of bytes, of allocations and of time are one row for each parent
+	// calltree: rows with less than this percent of bytes, of allocations, of time and of CPU time are one row for each
+	// parent
 	MinShare float64
 	Disabled []string     // of a summary and of rules: ids of rules that are not applied
 	Between  func() error // of a summary: called between its parts, which take long; an error ends it

@@ -299,12 +299,15 @@ func Rest(t *report.Table, row int) string { return table{t}.restText(row) }
 // restText says what a row stands for that a limit hides.
 func (t table) restText(row int) string {
 	rest := t.Rest(row)
+	said := fmt.Sprintf("%s %s", ellipsis, counted(rest.Rows, "more "+rest.Of))
+	if len(rest.Shares) == 0 {
+		return said
+	}
 	shares := make([]string, len(rest.Shares))
 	for i, share := range rest.Shares {
 		shares[i] = share.Percent.String() + " of " + share.Of
 	}
-	return fmt.Sprintf("%s %s, %s%s", ellipsis, counted(rest.Rows, "more "+rest.Of), strings.Join(shares, ", "),
-		pick(rest.Exclusive, " (excl.)", ""))
+	return fmt.Sprintf("%s, %s%s", said, strings.Join(shares, ", "), pick(rest.Exclusive, " (excl.)", ""))
 }
 
 // fit chooses as many columns as fit into width and cuts the names to it.

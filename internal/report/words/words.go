@@ -89,8 +89,8 @@ var sentences = map[report.NoteKind]string{
 	report.NoteNoRoots:       "Of no collection here it is known why objects survived it: see run --roots.",
 	report.NoteSurvived:      "What survived GC %d (generation %d, at %s), and why; survivors N shows another.",
 	report.NoteTypePaths:     "↳ where most of a type was created; types NAME, or --depth, shows all paths.",
-	report.NoteWaitsForEnd: "%s of waiting for the end of Main, or for somebody to stop the program, count in the last line " +
-		"of the waits.",
+	report.NoteWaitsForEnd: "%s of the blocked time is waiting for the end of Main, or for somebody to stop the program: in " +
+		"the list of waits it is no row of its own.",
 	report.NoteAlive:        "Alive: reachable at the end, by a last collection.",
 	report.NoteNotCollected: "Alive: not collected at the end; what is garbage by then is among them.",
 	report.NoteAliveMostly:  "Alive: reachable at the end; in %s, not collected at the end.",
