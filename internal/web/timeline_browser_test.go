@@ -69,3 +69,47 @@ func TestCounters(t *testing.T) {
 	}
 	p.refused()
 }
+
+// TestManyMarks: a few marks are lines across a chart; a thousand, as of requests, would hide it, so they are short.
+func TestManyMarks(t *testing.T) {
+	for _, tt := range []struct {
+		marks  int
+		across bool
+	}{{3, true}, {1000, false}} {
+		b := sessiontest.Timed()
+		b.Marks = nil
+		for i := range tt.marks {
+			b.Marks = append(b.Marks, session.Mark{ID: session.MarkID(i + 1), Process: 1, Source: session.MarkAPI,
+				Time: q.Nanoseconds(i+1) * 900_000_000 / q.Nanoseconds(tt.marks), Name: "request"})
+		}
+		b.Counters = []session.Counter{{ID: 1, Name: "process.resident", Unit: "bytes", Meaning: "memory in RAM"}}
+		for i := range q.Nanoseconds(4) {
+			b.CounterValues = append(b.CounterValues, session.CounterValue{Time: (i + 1) * 200_000_000, Process: 1,
+				Counter: 1, Value: 4096})
+		}
+		p := open(t, b)
+		p.visit("view=overview", ".charts canvas")
+		// How many rows of pixels have the colour of marks at three places, and at a hundred.
+		got := eval[[]int](p, `(() => {
+			const of = document.querySelector(".charts canvas"), soft = document.createElement("canvas").getContext("2d");
+			const probe = document.body.appendChild(document.createElement("i"));
+			probe.style.color = "var(--soft)"; soft.fillStyle = getComputedStyle(probe).color; probe.remove();
+			soft.fillRect(0, 0, 1, 1);
+			const want = soft.getImageData(0, 0, 1, 1).data, all = of.getContext("2d").getImageData(0, 0, of.width, of.height).data;
+			const rows = [];
+			for (let y = 0; y < of.height; y++) {
+				let n = 0;
+				for (let x = 0; x < of.width; x++) {
+					const at = 4 * (y * of.width + x);
+					if (all[at + 3] > 100 && [0, 1, 2].every(i => Math.abs(all[at + i] - want[i]) < 8)) n++;
+				}
+				rows.push(n);
+			}
+			return [rows.filter(n => n >= 3).length, rows.filter(n => n >= 100).length];
+		})()`)
+		if few, many := got[0], got[1]; tt.across && few < 20 || !tt.across && (many == 0 || many > 10) {
+			t.Errorf("%d marks: three in %d rows of pixels, a hundred in %d", tt.marks, few, many)
+		}
+		p.refused()
+	}
+}

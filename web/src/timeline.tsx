@@ -147,23 +147,33 @@ export function bands(u: uPlot, pauses: { begin_ns: number; end_ns: number }[]) 
   for (const p of pauses) if (p.end_ns / 1e9 >= u.scales.x.min!) u.ctx.fillRect(across(u, p.begin_ns), u.bbox.top, Math.max(1, across(u, p.end_ns) - across(u, p.begin_ns)), u.bbox.height);
 }
 
-/** Marks are lines, with their names as far as there is room. */
+/** The least room for a mark on average, in CSS pixels: where there is less, lines would hide what the chart shows. */
+const markRoom = 12;
+
+/** Marks are lines, with their names as far as there is room; where there are many, short lines and their number. */
 export function lines(u: uPlot, marks: Timeline["marks"]) {
   const c = u.ctx, scale = devicePixelRatio;
+  const shown = marks.filter((m) => m.at_ns / 1e9 >= u.scales.x.min! && m.at_ns / 1e9 <= u.scales.x.max!);
+  const many = shown.length * markRoom * scale > u.bbox.width;
   c.save();
   c.strokeStyle = c.fillStyle = color("--soft");
   c.font = 11 * scale + "px system-ui";
   c.textAlign = "left";
-  c.setLineDash([3 * scale, 3 * scale]);
-  let free = 0;
-  for (const m of marks) {
-    if (m.at_ns / 1e9 < u.scales.x.min!) continue;
-    const x = across(u, m.at_ns), width = c.measureText(m.name).width;
+  if (many) {
+    c.globalAlpha = 0.6;
+    c.fillText(`${shown.length.toLocaleString("en")} marks`, u.bbox.left + 3 * scale, u.bbox.top + 18 * scale);
+  } else c.setLineDash([3 * scale, 3 * scale]);
+  let free = 0, last = -1;
+  for (const m of shown) {
+    const x = across(u, m.at_ns);
+    if (many && Math.round(x) === last) continue;
+    last = Math.round(x);
+    const width = many ? 0 : c.measureText(m.name).width;
     c.beginPath();
     c.moveTo(x, u.bbox.top);
-    c.lineTo(x, u.bbox.top + u.bbox.height);
+    c.lineTo(x, u.bbox.top + (many ? 6 * scale : u.bbox.height));
     c.stroke();
-    if (x < free || x + width > u.bbox.left + u.bbox.width) continue;
+    if (many || x < free || x + width > u.bbox.left + u.bbox.width) continue;
     c.fillText(m.name, x + 3 * scale, u.bbox.top + 10 * scale);
     free = x + width + 8 * scale;
   }
