@@ -98,7 +98,8 @@ var ErrNegative = errors.New("in this span more died than were born on some path
 var ErrShapedColors = errors.New("what frames are coloured by is known of the call tree as it was recorded: no colour " +
 	"goes with a tree in which recursion is folded, which begins with a function, or has async methods below their callers")
 
-// FlameMetrics returns the metrics that the session has, that by which the call tree is ordered first.
+// FlameMetrics returns the metrics that the session has, that which shows most first: the one by which the call tree is
+// ordered, or CPU time where Main waits for most of the time.
 func (r *Reader) FlameMetrics() ([]FlameMetric, error) {
 	view := callTreeView
 	lived, err := r.context.source.Session().ProcessLifetimes()
@@ -123,11 +124,33 @@ func (r *Reader) FlameMetrics() ([]FlameMetric, error) {
 	first := "inclusive_bytes"
 	if r.context.hasTime() {
 		first = view.timed.sort
+		if waits, err := r.mainWaits(); err != nil {
+			return nil, err
+		} else if waits {
+			first = "cpu_inclusive"
+		}
 	}
 	slices.SortStableFunc(out, func(a, b FlameMetric) int {
 		return cmp.Compare(pick(a.Key == first, "0", "1"), pick(b.Key == first, "0", "1"))
 	})
 	return out, nil
+}
+
+// mainWaits reports whether most of all time is entry points that wait, as of servers.
+func (r *Reader) mainWaits() (bool, error) {
+	roots, err := r.context.processRows()
+	if err != nil {
+		return false, err
+	}
+	idle := q.Nanoseconds(0)
+	for i := range roots {
+		of, err := r.context.idle(&roots[i], nil)
+		if err != nil {
+			return false, err
+		}
+		idle += of
+	}
+	return idle > r.context.shownTime.Inclusive.Elapsed/2 && r.context.shownTime.Inclusive.CPU > 0, nil
 }
 
 func flameMetric(c Column) FlameMetric {

@@ -78,6 +78,21 @@ func TestHotPathLeadsToWork(t *testing.T) {
 	}
 }
 
+// TestFlameOfServers: the flame graph begins with CPU time where Main waits most of the time, as its wait is as wide as
+// the picture.
+func TestFlameOfServers(t *testing.T) {
+	for _, tt := range []struct {
+		entry string
+		works q.Nanoseconds
+		want  string
+	}{{"Main", 1000, "cpu_inclusive"}, {"Main", 1_000_000_000, "elapsed_inclusive"}, {"Loop", 1000, "elapsed_inclusive"}} {
+		metrics, err := made(t, serving(tt.entry, tt.works)).FlameMetrics()
+		if err != nil || metrics[0].Key != tt.want {
+			t.Errorf("%s works %s: %v first, want %s, %v", tt.entry, tt.works, metrics[0].Key, tt.want, err)
+		}
+	}
+}
+
 // TestAsyncRuntimeIsOfItsMethod: what starts and suspends an async method is no row of what user code does, but part of
 // the method's.
 func TestAsyncRuntimeIsOfItsMethod(t *testing.T) {
