@@ -17,16 +17,17 @@ var pausedWays = []struct {
 }{
 	{"allocations, --memory", []string{"Alloc", "same", depth, count, rounds}, []string{"--memory"}},
 	{"allocations, --lifetime", []string{"Alloc", "same", depth, count, rounds}, []string{"--lifetime"}},
-	{"calls, --time: hooks", []string{"CallCost", "loop", callsOfRound}, []string{"--time"}},
-	{"calls, --time --instrument mine: probes", []string{"CallCost", "loop", callsOfRound},
-		[]string{"--time", "--instrument", "mine"}},
+	{"calls, --time --probes hooks", []string{"CallCost", "loop", callsOfRound},
+		[]string{"--time", "--probes", "hooks"}},
+	{"calls, --time", []string{"CallCost", "loop", callsOfRound}, []string{"--time"}},
 }
 
 // paused measures what an allocation, or a call and its end, takes while nothing is recorded.
 func (b *bench) paused() error {
 	fmt.Fprintf(b.out, "\n## While nothing is recorded\n\nNanoseconds of processor time for each, warm, the least of "+
 		"%d runs, all ways in turn; in brackets as a "+
-		"difference to the program by itself.\n\n| | none | recorded | paused |\n| --- | ---: | ---: | ---: |\n",
+		"difference to the program by itself. The least of calls in a pause is that of a pause that has lasted for "+
+		"two seconds (docs/design/0008).\n\n| | none | recorded | paused |\n| --- | ---: | ---: | ---: |\n",
 		b.rounds)
 	for _, w := range pausedWays {
 		dll, err := b.dotnet.Compile([]string{"bench/targets/" + w.target[0]}, "", dotnettest.Options{})
