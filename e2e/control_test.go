@@ -148,6 +148,42 @@ func comparePausedLifetimes(t *testing.T, r result) {
 	}
 }
 
+// TestPausedOften: threads that pause and resume as fast as they can, some ten thousand times a second and more. What they
+// do between two pauses is in the session, once, and each pause is.
+func TestPausedOften(t *testing.T) {
+	const threads, pauses = 4, 10_000
+	in := dotnettest.Need(t)
+	dll := pausedTarget(t, in)
+	for i, mode := range []string{"memory", "lifetime", "probes", "together"} {
+		for _, runtime := range dotnettest.OneInTurn(in.NewestAndOldest(), i) {
+			t.Run(mode+"/"+runtime.Name, func(t *testing.T) {
+				t.Parallel()
+				r := record(t, runtime.Command(dll, "often", strconv.Itoa(pauses)), pausedModes[mode]...)
+				if r.exit != 0 {
+					t.Fatalf("exit code %d\n%s%s", r.exit, r.stdout, r.stderr)
+				}
+				if mode == "probes" || mode == "together" {
+					soundTime(t, r.session)
+					compareCalls(t, r, "Paused.dll")
+				}
+				if mode != "probes" {
+					checkSession(t, r.session)
+					comparePausedTypes(t, r)
+				}
+				for _, l := range query[map[string]any](t, r.session, "SELECT * FROM loss") {
+					t.Errorf("lost: %v", l)
+				}
+				type count struct{ Pauses, Bad int64 }
+				have := query[count](t, r.session, `SELECT count(*) AS pauses,
+					sum(level <> 'thread' OR end_ns < begin_ns) AS bad FROM pause`)
+				if want := (count{Pauses: threads * pauses}); have[0] != want {
+					t.Errorf("%+v, want %+v", have[0], want)
+				}
+			})
+		}
+	}
+}
+
 // TestManyMarks: a program that marks in a loop takes a sixteenth of the agent's memory, and no more: what is refused
 // is told to the program and to whoever reads, and objects are as exact as ever.
 func TestManyMarks(t *testing.T) {

@@ -41,6 +41,8 @@ namespace Paused
                 return Marks(rounds);
             if (who == "watch")
                 return Watch();
+            if (who == "often")
+                return Often(rounds);
             Switch(false); // so that all that it takes is there
             Switch(true);
             for (int i = 0; i < rounds; i++)
@@ -93,6 +95,24 @@ namespace Paused
                 Phases.Leaf(true);
             Truth.OfType(typeof(Recorded), N, N * Size.Object(8));
             Console.WriteLine("{\"truth\":\"marks\",\"done\":" + done + ",\"refused\":" + refused + "}");
+            return Calls.Print();
+        }
+
+        /// <summary>Threads that each pause and resume as fast as they can, so many times, and do something each time.</summary>
+        static int Often(int pauses)
+        {
+            const int threads = 4;
+            var all = new List<Thread>();
+            for (int i = 0; i < threads; i++)
+            {
+                all.Add(new Thread(Phases.Often));
+                all[i].Start(pauses);
+            }
+            foreach (Thread t in all)
+                t.Join();
+            Calls.Root(Of("Often"), threads);
+            Calls.By(Of("Often"), Of("Leaf"), (long)threads * pauses);
+            Made(typeof(Recorded), (long)threads * pauses, Size.Object(8));
             return Calls.Print();
         }
 
@@ -267,6 +287,19 @@ namespace Paused
         {
             for (int i = 0; i < N; i++)
                 Leaf(recorded != null);
+        }
+
+        [MethodImpl(MethodImplOptions.NoInlining)]
+        internal static void Often(object pauses)
+        {
+            for (int i = 0; i < (int)pauses; i++)
+            {
+                bool paused = Profile.Suspend(Level.Thread) == Result.Ok;
+                Leaf(false);
+                if (Profile.Resume(Level.Thread) != Result.Ok || !paused)
+                    throw new InvalidOperationException("refused");
+                Leaf(true);
+            }
         }
 
         [MethodImpl(MethodImplOptions.NoInlining)]
