@@ -71,6 +71,7 @@ type runFlags struct {
 	force, noReport        bool
 	fits                   bool // --top is not given: the lists have as many rows as fit a screen
 	top, depth             int
+	depthGiven             func() bool
 	limit                  string
 	finalGC                bool
 	roots                  string
@@ -186,6 +187,7 @@ func (r *runFlags) addWatching(f *pflag.FlagSet) {
 	f.Lookup("live").NoOptDefVal = anyPort
 	f.IntVar(&r.depth, "max-stack-depth", 0, fmt.Sprintf("frames kept of one stack, at most %d (default %d)",
 		maxStackDepth, defaultStackDepth))
+	r.depthGiven = func() bool { return f.Changed("max-stack-depth") }
 	f.StringVar(&r.limit, "memory-limit", "", "memory for the agent's tables in each process, such as 512M (default: "+
 		"a quarter of what the machine and the control group have, at most 8G)")
 }
@@ -485,7 +487,7 @@ func (r *runFlags) checkLimits() (int64, error) {
 	switch {
 	case err != nil:
 		return 0, err
-	case r.depth < 0 || r.depth > maxStackDepth:
+	case r.depth < 0 || r.depth > maxStackDepth || r.depth == 0 && r.depthGiven():
 		return 0, usage("--max-stack-depth %d is not between 1 and %d", r.depth, maxStackDepth)
 	case r.sample != 0 && r.sample < leastSample:
 		return 0, usage("--sample-counters %d: want 0, or at least %d milliseconds", r.sample, leastSample)

@@ -9,6 +9,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strings"
 	"time"
 )
@@ -32,6 +33,11 @@ func Explain(command, env []string) string {
 	if path, err := exec.LookPath(command[0]); err == nil {
 		if why := explainBinary(path); why != "" {
 			return why
+		}
+	}
+	if filepath.Base(command[0]) == "dotnet" && len(command) > 1 && isAssemblyName(command[1]) {
+		if _, err := os.Stat(command[1]); err == nil && unrunnable(command[1]) != "" {
+			return unrunnable(command[1])
 		}
 	}
 	return "the command started no .NET program, or one that is compiled with NativeAOT or runs on Mono, " +

@@ -3,7 +3,6 @@ package launch
 import (
 	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"os/exec"
 	"os/signal"
@@ -133,25 +132,6 @@ func (o Options) find() (string, error) {
 	return path, nil
 }
 
-// explain says in the words of a shell why there is no such command, and what the user may have meant.
-func (o Options) explain(err error) error {
-	command := o.Command[0]
-	info, statErr := os.Stat(command)
-	switch {
-	case strings.EqualFold(filepath.Ext(command), ".dll") && statErr == nil && info.Mode().IsRegular():
-		return fmt.Errorf("%w: %s is an assembly, which dotnet runs: clrprof run dotnet %s", ErrStart, command, command)
-	case errors.Is(err, exec.ErrNotFound):
-		return fmt.Errorf("%w: %s: command not found", ErrStart, command)
-	case errors.Is(err, fs.ErrNotExist):
-		return fmt.Errorf("%w: %s: no such file", ErrStart, command)
-	case statErr == nil && info.IsDir():
-		return fmt.Errorf("%w: %s is a directory", ErrStart, command)
-	case errors.Is(err, fs.ErrPermission):
-		return fmt.Errorf("%w: %s: permission denied: it is not executable", ErrStart, command)
-	}
-	return fmt.Errorf("%w: %w", ErrStart, err)
-}
-
 // Start starts the command with clrprof's own standard streams. From now on the forwarded signals go to the target,
 // until Release.
 func Start(o Options) (*Target, error) {
@@ -173,6 +153,10 @@ func Start(o Options) (*Target, error) {
 		}
 	}
 	t.cmd, err = start(path, o.Command, append(withoutAgent(o.Environment), environment(o, agent)...))
+	if errors.Is(err, ErrStart) {
+		t.Release()
+		return nil, err
+	}
 	if err != nil {
 		t.Release()
 		return nil, fmt.Errorf("%w: %w", ErrStart, err)
@@ -187,6 +171,9 @@ func start(path string, args, env []string) (*exec.Cmd, error) {
 	err := cmd.Start()
 	if !errors.Is(err, unix.ENOEXEC) {
 		return cmd, err
+	}
+	if err := checkText(path); err != nil {
+		return nil, err
 	}
 	cmd = &exec.Cmd{Path: "/bin/sh", Args: append([]string{"sh", path}, args[1:]...), Env: env,
 		Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr}
