@@ -24,13 +24,19 @@ const legacySeeds = 2
 func TestTimeLegacyExceptions(t *testing.T) {
 	t.Parallel()
 	in := dotnettest.Need(t)
-	type program struct{ name, dll, module, times, raced string }
+	type program struct {
+		name, dll, module, times, raced string
+		flags                           []string
+	}
 	// whether its tasks wait is a race
 	all := []program{{"TimeExceptions", dotnettest.Target(t, "TimeExceptions", dotnettest.Options{}),
-		"TimeExceptions.dll", "20", "MoveNext"}}
+		"TimeExceptions.dll", "20", "MoveNext", timeOnly},
+		{"TimeFirstChance", dotnettest.Target(t, "TimeFirstChance", dotnettest.Options{}),
+			"TimeFirstChance.dll", "5", "cctor", boundaryHooks}}
 	for seed := range uint64(legacySeeds) {
 		dll := compileProgram(t, in, programs.Options{Seed: 100 + seed, Units: programUnits, Tame: true, Still: true})
-		all = append(all, program{fmt.Sprint("program ", 100+seed), dll, "Made.dll", programTimes, "Finalize"})
+		all = append(all, program{fmt.Sprint("program ", 100+seed), dll, "Made.dll", programTimes, "Finalize",
+			timeOnly})
 	}
 	for _, p := range all {
 		t.Run(p.name, func(t *testing.T) {
@@ -38,7 +44,7 @@ func TestTimeLegacyExceptions(t *testing.T) {
 			stacks := func(runtime dotnettest.Runtime, w way) map[string]begunEnded {
 				cmd := runtime.Command(p.dll, p.times)
 				cmd.Env = append(cmd.Env, w.env...)
-				r := mustRecordTime(t, cmd, "--time", "--memory")
+				r := mustRecordTime(t, cmd, append([]string{"--memory"}, p.flags...)...)
 				compareCalls(t, r, p.module)
 				managed := query[struct{ N int }](t, r.session,
 					"SELECT count(*) AS n FROM function WHERE raw_type = 'System.Runtime.EH'")[0].N > 0

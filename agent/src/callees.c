@@ -214,7 +214,7 @@ static struct method *new_method(uint32_t function)
     struct method *m = n_free == 0 ? NULL : free_callees++;
     if (m != NULL) {
         n_free--;
-        *m = (struct method){function, true};
+        *m = (struct method){.function = function, .boundary = true};
     }
     arena_unlock();
     return m;

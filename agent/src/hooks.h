@@ -12,6 +12,7 @@ struct timer;
 struct method { /* what the hooks get of a function; never freed */
     uint32_t function; /* 0: the runtime's own code that looks for the handler of an exception */
     bool boundary;     /* framework code: recorded only when instrumented code calls it */
+    bool core;         /* of the core library, as what looks for handlers of exceptions is, and what that calls */
 };
 
 void time_enter_hook(const struct method *m, uintptr_t sp);

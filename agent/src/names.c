@@ -31,7 +31,7 @@
 /* Values of the maps: the id, whether the code or type can be unloaded, and whether a function can be freed alone. */
 #define COLLECTIBLE FUNCTION_IS_COLLECTIBLE
 #define DYNAMIC (UINT64_C(1) << 33)
-#define CORE_LIBRARY (UINT64_C(1) << 38) /* of a module */
+#define CORE_LIBRARY FUNCTION_IS_CORE /* of a module */
 #define ID(value) ((uint32_t)(value))
 #define FUNCTION_FLAGS 16u /* where they are in a record */
 
@@ -467,7 +467,7 @@ static uint64_t describe_method(struct record *r, uintptr_t function, uint8_t *s
                           ((class & (FUNCTION_IS_BOUNDARY | FUNCTION_IS_OUTSIDE)) != 0 ? WIRE_FUNCTION_BOUNDARY : 0) |
                           ((class & FUNCTION_IS_MARKED) != 0 ? WIRE_FUNCTION_MARKED : 0);
     memcpy(r->start + sizeof(struct wire_record_header) + FUNCTION_FLAGS, &wire_flags, sizeof wire_flags);
-    return (flags & COLLECTIBLE) | class;
+    return (flags & COLLECTIBLE) | (module_value & CORE_LIBRARY) | class;
 }
 
 static uint64_t function_of(uintptr_t function, uint8_t *scratch)

@@ -20,6 +20,7 @@ bool bodies_of_id(uintptr_t function_id);                              /* descri
 #define FUNCTION_IS_BOUNDARY (UINT64_C(1) << 35)
 #define FUNCTION_IS_DISPATCHER (UINT64_C(1) << 36)
 #define FUNCTION_IS_HELPER (UINT64_C(1) << 37)       /* see helpers.c */
+#define FUNCTION_IS_CORE (UINT64_C(1) << 38)         /* of the core library */
 #define FUNCTION_IS_ASYNC (UINT64_C(1) << 40)        /* the runtime suspends it: MethodImplOptions.Async of .NET 10 */
 #define FUNCTION_IS_INTERACTION (UINT64_C(1) << 41) /* it may leave the program, by its name: see operations.c */
 #define FUNCTION_CONTROLS (UINT64_C(1) << 44) /* what is recorded depends on its calls: see scopes.c and actions.c */

@@ -20,6 +20,7 @@
 #include "arch/arch.h"
 #include "arena.h"
 #include "calls.h"
+#include "cfi.h"
 #include "control.h"
 #include "counters.h"
 #include "hooks.h"
@@ -361,11 +362,26 @@ static void end_unseen(struct timer *t)
     end_call(t, t->top);
 }
 
+/* Forgets what was noted last. If it is something that the runtime called in the middle of a search, that search goes on, unless an
+ * exception has left it: then another one does. */
+static void drop_last(struct timer *t)
+{
+    const struct unwinding *u = &t->unwinding[--t->n_unwinding];
+    if (u->kind != RUNS_CALLED || t->dispatch_sp != 0)
+        return;
+    t->dispatch_sp = u->dispatch_sp;
+    t->uncaught = u->uncaught;
+}
+
 /* What has ended in another way while an exception unwound it. */
 static void forget_unwound(struct timer *t)
 {
-    while (t->n_unwinding > 0 && t->unwinding[t->n_unwinding - 1].depth > t->clock->depth)
-        t->n_unwinding--;
+    for (uint32_t n; (n = t->n_unwinding) > 0; drop_last(t)) {
+        const struct unwinding *u = &t->unwinding[n - 1];
+        bool over = u->recorded && t->dispatch_sp == 0; /* else it is not known: it may have jumped to what is not hooked, and throws */
+        if (u->depth < t->clock->depth || (u->depth == t->clock->depth && !over))
+            return;
+    }
 }
 
 /* Ends the innermost call now, as its Leave would. */
@@ -493,9 +509,91 @@ static void begin_dispatch(struct timer *t, uintptr_t sp)
     set_dispatching(t, WIRE_ACTIVATION_DISPATCHING);
 }
 
+static void push_unwinding(struct timer *t, uint32_t kind, uintptr_t frame)
+{
+    if (t->n_unwinding == MAX_UNWINDING) {
+        uint32_t oldest = 0;
+        while (t->unwinding[oldest].kind == RUNS_CALLED)
+            oldest++;
+        memmove(t->unwinding + oldest, t->unwinding + oldest + 1, (--t->n_unwinding - oldest) * sizeof *t->unwinding);
+    }
+    t->unwinding[t->n_unwinding++] = (struct unwinding){.depth = t->clock->depth, .kind = kind, .frame = frame, .dispatch_sp = t->dispatch_sp, .uncaught = t->uncaught};
+}
+
+/* So many of what is noted last: up to the innermost block that runs, 0: none does. */
+static uint32_t innermost_block(const struct timer *t)
+{
+    uint32_t n = t->n_unwinding;
+    while (n > 0 && t->unwinding[n - 1].kind <= UNWINDS_TOP)
+        n--;
+    return n;
+}
+
+/* Does what the runtime called in the middle of a search run, and no recorded call inside of it? */
+static bool in_called(const struct timer *t)
+{
+    uint32_t n = innermost_block(t);
+    return n > 0 && t->unwinding[n - 1].kind == RUNS_CALLED && t->unwinding[n - 1].depth == t->clock->depth;
+}
+
+/* The search for a handler goes on with a call by this stack pointer: what the runtime called before has ended. */
+static void end_called(struct timer *t, uintptr_t sp)
+{
+    for (uint32_t i = 0; i < t->n_unwinding; i++)
+        if (t->unwinding[i].kind == RUNS_CALLED && t->unwinding[i].frame <= sp) {
+            t->dispatch_sp = t->unwinding[i].dispatch_sp;
+            t->uncaught = t->unwinding[i].uncaught;
+            t->n_unwinding = i;
+        }
+}
+
+/* The runtime has called this function in the middle of a search; false: there is no room to note that, or it is not so. */
+static bool begin_called(struct timer *t, const struct method *m, uintptr_t sp)
+{
+    uint32_t n = 0;
+    forget_unwound(t);
+    for (uint32_t i = 0; i < t->n_unwinding; i++)
+        n += t->unwinding[i].kind == RUNS_CALLED;
+    if (n == MAX_CALLED && m->function != 0)
+        loss(WIRE_LOSS_CALLS_NESTED, 1, 0);
+    if (n == MAX_CALLED)
+        return false;
+    /* A new search, by what was called and has no hook. Or has native code caught the exception, when calls had been unwound? */
+    if (m->function == 0 && t->n_unwinding > 0 && t->unwinding[t->n_unwinding - 1].kind <= UNWINDS_TOP)
+        return false;
+    push_unwinding(t, RUNS_CALLED, sp);
+    t->dispatch_sp = 0;
+    return true;
+}
+
+/* Does the search for a handler itself make this call? It consists of functions of the core library that call each other. In its middle the
+ * runtime's native code calls others, above all handlers of AppDomain.FirstChanceException: what they do is no part of it. The innermost
+ * activation stays "dispatching" for when they have ended. */
+static bool is_of_search(struct timer *t, const struct method *m, uintptr_t sp)
+{
+    if ((t->top->flags & WIRE_ACTIVATION_DISPATCHING) == 0)
+        return false;
+    end_called(t, sp);
+    if (t->dispatch_sp == 0 || sp >= t->dispatch_sp) { /* none goes on in what was called; or the exception was handled, and nobody said so */
+        t->dispatch_sp = 0;
+        if (!in_called(t))
+            t->top->flags &= ~(uint32_t)WIRE_ACTIVATION_DISPATCHING;
+        return false;
+    }
+    if (m->function != 0 && m->core && !cfi_is_runtime(*(const uintptr_t *)RETURN_SLOT(sp)))
+        return true;
+    return !begin_called(t, m, sp);
+}
+
+static uintptr_t return_address_slowly(const struct wire_activation *top, uintptr_t sp)
+{
+    return (top->flags & WIRE_ACTIVATION_DISPATCHING) == 0 ? return_address_of(top, sp) :
+           top->flags == WIRE_ACTIVATION_DISPATCHING       ? *(const uintptr_t *)RETURN_SLOT(sp) : 0;
+}
+
 static void begin_recorded(struct timer *t, const struct method *m, uintptr_t sp, bool in_place)
 {
-    uintptr_t return_address = in_place ? tails_place(t) : return_address_of(t->top, sp);
+    uintptr_t return_address = in_place ? tails_place(t) : return_address_slowly(t->top, sp);
     bool repeated = false;
     if (timer_pass_over(t, sp))
         return;
@@ -506,13 +604,16 @@ static void begin_recorded(struct timer *t, const struct method *m, uintptr_t sp
     }
     begin_slow(t, m, sp, return_address);
     tails_began(t, repeated);
+    struct unwinding *last = t->n_unwinding == 0 ? NULL : &t->unwinding[t->n_unwinding - 1];
+    if (last != NULL && last->kind == RUNS_CALLED && last->frame == sp)
+        last->recorded = last->depth < t->clock->depth;
 }
 
 /* The same as is_recorded, also for an activation inside of which an unrecorded call may run, which is like framework code, and for
  * one that has jumped. */
 static bool is_recorded_slowly(const struct timer *t, const struct method *m)
 {
-    uint32_t flags = t->top->flags & ~(uint32_t)(WIRE_ACTIVATION_FOLDED | WIRE_ACTIVATION_JUMPED);
+    uint32_t flags = t->top->flags & ~(uint32_t)(WIRE_ACTIVATION_FOLDED | WIRE_ACTIVATION_JUMPED | WIRE_ACTIVATION_DISPATCHING);
     return flags == 0 || ((flags == WIRE_ACTIVATION_BOUNDARY || flags == WIRE_ACTIVATION_PAUSED) && !m->boundary);
 }
 
@@ -535,13 +636,10 @@ void time_enter_cold(const struct method *m, uintptr_t sp)
         end_unseen_below(t, sp + 1);
     if (t->levels != NULL)
         timer_forget_unrecorded(t, sp);
-    if ((t->top->flags & WIRE_ACTIVATION_DISPATCHING) != 0 && sp > t->dispatch_sp) {
-        t->top->flags &= ~(uint32_t)WIRE_ACTIVATION_DISPATCHING; /* the exception was handled, and nobody said so */
-        t->dispatch_sp = 0;
-    }
+    bool of_search = is_of_search(t, m, sp);
     if (m->function == 0)
         begin_dispatch(t, sp);
-    else if (is_recorded_slowly(t, m))
+    else if (!of_search && is_recorded_slowly(t, m))
         begin_recorded(t, m, sp, in_place);
     else if ((t->top->flags & WIRE_ACTIVATION_TRUNCATED) != 0 && t != &left_out)
         loss(WIRE_LOSS_CALLS_FOLDED, 1, 0);
@@ -665,15 +763,18 @@ static void forget_blocks_inside(struct timer *t, uintptr_t frame)
     uint32_t kept = t->n_unwinding;
     for (uint32_t i = kept; i > 0; i--) {
         const struct unwinding *u = &t->unwinding[i - 1];
-        if (u->kind == RUNS_FILTER || (u->kind == RUNS_FINALLY && (u->frame == 0 || u->frame >= frame)))
+        if (u->kind == RUNS_FILTER || (u->kind > UNWINDS_TOP && (u->frame == 0 || u->frame >= frame)))
             break;
+        if (u->kind == RUNS_CALLED)
+            kept = i - 1;
         if (u->kind == RUNS_FINALLY)
             kept = i > 1 && u[-1].kind <= UNWINDS_TOP ? i - 2 : i - 1;
     }
     if (kept == t->n_unwinding)
         return;
     struct unwinding last = t->unwinding[t->n_unwinding - 1];
-    t->n_unwinding = kept;
+    while (t->n_unwinding > kept)
+        drop_last(t);
     if (last.kind <= UNWINDS_TOP)
         t->unwinding[t->n_unwinding++] = last;
 }
@@ -691,13 +792,6 @@ static uintptr_t end_inside(struct timer *t)
     timer_forget_unrecorded(t, c.frame_pointer | SITE_MARK);
     forget_blocks_inside(t, c.frame_pointer);
     return c.frame_pointer;
-}
-
-static void push_unwinding(struct timer *t, uint32_t kind, uintptr_t frame)
-{
-    if (t->n_unwinding == MAX_UNWINDING)
-        memmove(t->unwinding, t->unwinding + 1, --t->n_unwinding * sizeof *t->unwinding);
-    t->unwinding[t->n_unwinding++] = (struct unwinding){t->clock->depth, kind, frame, t->dispatch_sp};
 }
 
 /* NULL: nothing is known of this thread. */
@@ -780,13 +874,17 @@ static void end_block(uint32_t kind)
     if (t == NULL)
         return;
     forget_unwound(t);
-    while (t->n_unwinding > 0) {
-        struct unwinding u = t->unwinding[--t->n_unwinding];
-        if (u.kind == kind) {
-            end_down_to(t, t->bottom + u.depth);
-            t->dispatch_sp = u.dispatch_sp;
-            break;
-        }
+    uint32_t n = t->n_unwinding;
+    while (n > 0 && t->unwinding[n - 1].kind != kind)
+        n--;
+    if (n > 0) {
+        struct unwinding u = t->unwinding[n - 1];
+        t->n_unwinding = n - 1;
+        end_down_to(t, t->bottom + u.depth);
+        t->dispatch_sp = u.dispatch_sp;
+    } else { /* it was forgotten, and so is what came after it */
+        n = innermost_block(t);
+        t->n_unwinding = n > 0 && t->unwinding[n - 1].kind == RUNS_CALLED ? n : 0;
     }
     if (t->dispatch_sp != 0)
         set_dispatching(t, WIRE_ACTIVATION_DISPATCHING);
@@ -831,6 +929,15 @@ static hresult finally_leave(void *self)
     return HR_OK;
 }
 
+/* The search has ended, but for one in the middle of which the block that catches was called. */
+static void end_dispatch(struct timer *t)
+{
+    t->dispatch_sp = 0;
+    t->top->flags &= ~(uint32_t)WIRE_ACTIVATION_DISPATCHING;
+    if (in_called(t))
+        set_dispatching(t, WIRE_ACTIVATION_DISPATCHING);
+}
+
 /* The catching function was announced as one that is unwound, and is none. */
 static hresult catcher_enter(void *self, uintptr_t function_id, uintptr_t object)
 {
@@ -844,7 +951,7 @@ static hresult catcher_enter(void *self, uintptr_t function_id, uintptr_t object
         forget_unwound(t);
         if (t->n_unwinding > 0 && t->unwinding[t->n_unwinding - 1].kind <= UNWINDS_TOP)
             t->n_unwinding--;
-        t->top->flags &= ~(uint32_t)WIRE_ACTIVATION_DISPATCHING;
+        end_dispatch(t);
         trace_caught(t, function_id);
     }
     scopes_unwound();

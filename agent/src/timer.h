@@ -8,11 +8,16 @@
 struct unwinding { /* a function that an exception unwinds, or a filter or finally block that runs because of one */
     uint32_t depth; /* activations */
     uint32_t kind;
-    uintptr_t frame;       /* of a finally block: the stack pointer of its function; 0: it is not told */
+    uintptr_t frame;       /* of a finally block: the stack pointer of its function; 0: it is not told. Of code that was called: its caller's */
     uintptr_t dispatch_sp; /* of a block: of the search that runs it */
+    bool recorded;         /* of code that was called: it is an activation */
+    bool uncaught;         /* what the timer says of the exception for which the search goes on */
 };
-enum { UNWINDS_OTHER, UNWINDS_TOP, RUNS_FINALLY, RUNS_FILTER }; /* the innermost activation is the function's call; or not */
+/* The innermost activation is the function's call, or not; the others are blocks. RUNS_CALLED: what the runtime called in the middle of
+ * a search. */
+enum { UNWINDS_OTHER, UNWINDS_TOP, RUNS_FINALLY, RUNS_FILTER, RUNS_CALLED };
 #define MAX_UNWINDING 32u /* exceptions in finally blocks of other exceptions, with these; of the oldest the call ends unseen */
+#define MAX_CALLED 16u    /* of these, RUNS_CALLED, which are never forgotten: exceptions in handlers of the first chance of others; more is lost */
 
 struct sums { /* of what the system did in the intervals of a thread */
     uint64_t waited;

@@ -70,7 +70,8 @@
 #define WIRE_LOSS_INTERACTION_TEXTS 0x1bu /* texts of interactions that were cut or left out */
 #define WIRE_LOSS_COUNTS 0x1cu /* intervals of which the CPU counters are not known */
 #define WIRE_LOSS_SYSTEM_EVENTS 0x1du /* system events that are not in the list */
-#define WIRE_LOSS_COUNT 0x1eu
+#define WIRE_LOSS_CALLS_NESTED 0x1eu /* calls by the runtime in searches for handlers, within too many others */
+#define WIRE_LOSS_COUNT 0x1fu
 #define WIRE_MAX_IL_MAP 0x2000u /* points of one body */
 #define WIRE_MAX_NAME 0x400u /* UTF-16 units of one name */
 #define WIRE_MAX_TYPE_ARGUMENTS 0x40u /* of one type or function */
@@ -313,7 +314,7 @@ struct wire_header {
     uint64_t ready_measured; /* 1: ready is what the kernel says of each thread, 0: an estimate by the numbers of switches */
     struct wire_overhead overhead; /* what the probes themselves take */
     struct wire_region_entry regions[19]; /* by Region */
-    struct wire_loss_entry losses[30]; /* by Loss */
+    struct wire_loss_entry losses[31]; /* by Loss */
     uint64_t walks; /* GCs at whose start the runtime walked generation 0, lifetime */
     uint64_t left_out; /* objects that the runtime allocated for events that the agent asked for: not the program's */
     uint64_t left_out_bytes; /* their heap bytes */
@@ -328,7 +329,7 @@ struct wire_header {
     uint32_t system_events; /* EventSched and so on: what is listed, time */
     uint32_t reserved;
 };
-_Static_assert(sizeof(struct wire_header) == 1712, "layout");
+_Static_assert(sizeof(struct wire_header) == 1736, "layout");
 _Static_assert(offsetof(struct wire_header, magic) == 0, "layout");
 _Static_assert(offsetof(struct wire_header, version) == 8, "layout");
 _Static_assert(offsetof(struct wire_header, state) == 12, "layout");
@@ -360,19 +361,19 @@ _Static_assert(offsetof(struct wire_header, ready_measured) == 152, "layout");
 _Static_assert(offsetof(struct wire_header, overhead) == 160, "layout");
 _Static_assert(offsetof(struct wire_header, regions) == 192, "layout");
 _Static_assert(offsetof(struct wire_header, losses) == 800, "layout");
-_Static_assert(offsetof(struct wire_header, walks) == 1520, "layout");
-_Static_assert(offsetof(struct wire_header, left_out) == 1528, "layout");
-_Static_assert(offsetof(struct wire_header, left_out_bytes) == 1536, "layout");
-_Static_assert(offsetof(struct wire_header, answered) == 1544, "layout");
-_Static_assert(offsetof(struct wire_header, forced) == 1548, "layout");
-_Static_assert(offsetof(struct wire_header, snapshots) == 1552, "layout");
-_Static_assert(offsetof(struct wire_header, counters) == 1556, "layout");
-_Static_assert(offsetof(struct wire_header, trace_freed) == 1560, "layout");
-_Static_assert(offsetof(struct wire_header, cpu_counters) == 1568, "layout");
-_Static_assert(offsetof(struct wire_header, ready) == 1696, "layout");
-_Static_assert(offsetof(struct wire_header, probes_out) == 1700, "layout");
-_Static_assert(offsetof(struct wire_header, system_events) == 1704, "layout");
-_Static_assert(offsetof(struct wire_header, reserved) == 1708, "layout");
+_Static_assert(offsetof(struct wire_header, walks) == 1544, "layout");
+_Static_assert(offsetof(struct wire_header, left_out) == 1552, "layout");
+_Static_assert(offsetof(struct wire_header, left_out_bytes) == 1560, "layout");
+_Static_assert(offsetof(struct wire_header, answered) == 1568, "layout");
+_Static_assert(offsetof(struct wire_header, forced) == 1572, "layout");
+_Static_assert(offsetof(struct wire_header, snapshots) == 1576, "layout");
+_Static_assert(offsetof(struct wire_header, counters) == 1580, "layout");
+_Static_assert(offsetof(struct wire_header, trace_freed) == 1584, "layout");
+_Static_assert(offsetof(struct wire_header, cpu_counters) == 1592, "layout");
+_Static_assert(offsetof(struct wire_header, ready) == 1720, "layout");
+_Static_assert(offsetof(struct wire_header, probes_out) == 1724, "layout");
+_Static_assert(offsetof(struct wire_header, system_events) == 1728, "layout");
+_Static_assert(offsetof(struct wire_header, reserved) == 1732, "layout");
 
 struct wire_ip {
     uint64_t address; /* the return address */

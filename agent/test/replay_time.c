@@ -11,6 +11,7 @@
 #define _GNU_SOURCE
 #include "../src/arena.h"
 #include "../src/calls.h"
+#include "../src/cfi.h"
 #include "../src/hooks.h"
 #include "../src/instrument.h"
 #include "../src/os.h"
@@ -214,6 +215,12 @@ uint32_t thread_number(void)
 uint32_t method_function(uintptr_t function_id)
 {
     return methods[function_id].function;
+}
+
+/* RuntimeCode and RuntimeBytes of internal/timing. */
+bool cfi_is_runtime(uintptr_t address)
+{
+    return address - UINT64_C(0x7d0000000000) < UINT64_C(0x10000000000);
 }
 
 /* No exception can move here. */
@@ -446,7 +453,7 @@ static void play(const struct event *e)
     if (e->thread == 0 || e->thread > MAX_THREADS || e->function >= MAX_FUNCTIONS)
         die("a thread or a function that there is not");
     struct method *m = &methods[e->function];
-    *m = (struct method){.function = (uint32_t)e->function, .boundary = e->class != INSTRUMENTED};
+    *m = (struct method){.function = (uint32_t)e->function, .boundary = e->class != INSTRUMENTED, .core = e->class != INSTRUMENTED};
     if (e->class == NOT_HOOKED || e->class == DISPATCHER)
         m->function = 0;
     current = (uint32_t)e->thread;

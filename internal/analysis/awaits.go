@@ -88,7 +88,7 @@ func startsMachine(f *session.Function) bool {
 // passes for its going on.
 var lossesOfCalls = []string{
 	session.LossCallsFolded, session.LossCallsCut, session.LossNoThreadState, session.LossNotHooked,
-	session.LossNotProbed,
+	session.LossNotProbed, session.LossCallsNested,
 }
 
 // incompleteCalls returns the processes of which not all calls are recorded, or not up to an end of their own.

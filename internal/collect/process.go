@@ -41,12 +41,13 @@ var lossReasons = [wire.LossCount]string{
 	wire.LossMarks: session.LossMarks, wire.LossNotLimited: session.LossNotLimited,
 	wire.LossTrace: session.LossTrace, wire.LossInteractions: session.LossInteractions,
 	wire.LossInteractionTexts: session.LossInteractionTexts, wire.LossSystemEvents: session.LossSystemEvents,
+	wire.LossCallsNested: session.LossCallsNested,
 }
 
 // lossEvents returns how often a loss happened. Losses of calls count these as objects.
 func lossEvents(loss wire.Loss, l *wire.LossEntry) (events uint64, amount quantity.Amount) {
 	switch loss {
-	case wire.LossCallsFolded, wire.LossCallsUnmatched, wire.LossCallsCut:
+	case wire.LossCallsFolded, wire.LossCallsUnmatched, wire.LossCallsCut, wire.LossCallsNested:
 		return max(l.Events, l.Objects), quantity.Amount{}
 	case wire.LossClockBackwards, wire.LossNotHooked, wire.LossAsyncNotHooked, wire.LossNotProbed, wire.LossWaits,
 		wire.LossCounts, wire.LossSystemEvents,

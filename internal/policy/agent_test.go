@@ -51,8 +51,8 @@ var agentParts = []struct {
 	{"runtime", 300, "helpers.c helpers.h boxes.c boxes.h", "machine memory names"},
 	// Whose code a module is, before it runs.
 	{"origin", 650, "origin.c origin.h modules.c modules.h", "memory"},
-	{"time", 2840, "time.c calls.h timer.h timers.c timings.c timings.h tails.c fold.c hooks.c hooks.h time_hooks.h os.c os.h",
-		"control counters events exceptions guest instrument machine memory probes scopes threads trace"},
+	{"time", 2960, "time.c calls.h timer.h timers.c timings.c timings.h tails.c fold.c hooks.c hooks.h time_hooks.h os.c os.h",
+		"allocations control counters events exceptions guest instrument machine memory probes scopes threads trace"},
 	// What the processor and the kernel count, for who wants it.
 	{"counters", 330, "counters.c counters.h", "machine memory time"},
 	// Intervals in which the operating system acted, one by one, for who wants them.

@@ -37,6 +37,7 @@ const (
 	LossCallsUnmatched = "calls_unmatched"
 	LossCallsCut       = "calls_cut"
 	LossCallsJumped    = "calls_jumped"
+	LossCallsNested    = "calls_nested"
 	LossWaits          = "waits_lost"
 	LossCPUCounters    = "cpu_counters_lost"
 	LossSystemEvents   = "system_events_lost"

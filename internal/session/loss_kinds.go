@@ -175,6 +175,14 @@ var lossKinds = []lossKind{
 			"in IL only those for which the stack was too small",
 		advice: "Nothing needs to be done; without the prefix tail. (--tailcalls- of the F# compiler) they are calls " +
 			"as others."},
+	{reason: LossCallsNested, unit: "call",
+		why: "the runtime made them while it looked for who handles an exception, as it calls handlers of " +
+			"AppDomain.FirstChanceException, within 16 others of the kind: they are not counted, nor is what they " +
+			"call, and their time counts for their callers",
+		touches: "functions, calltree and callers: calls are too few, and the exclusive times of the functions that " +
+			"threw too long",
+		advice: "Throw less in handlers of exceptions that other handlers have thrown, or see calls by probes in IL " +
+			"(--probes il), which have no such limit."},
 	{reason: LossWaits, unit: "interval",
 		why: "there was no memory to note what the operating system did in them: waiting may count as " +
 			"CPU time, and extremes of calls are bounds",

@@ -34,14 +34,17 @@ type Counters struct {
 	open      uint64 // ticks from the last event to the end
 }
 
-// unwinding is a function that an exception unwinds, or a filter or finally block that runs because of one.
+// unwinding is a function that an exception unwinds, or a filter or finally block that runs because of one, or what the
+// runtime called while a dispatcher ran.
 type unwinding struct {
-	depth   int
-	ends    bool   // of a function: its call is the innermost activation
-	block   bool   // a block
-	filter  bool   // a filter
-	frame   uint64 // of a finally block: CallerSP of KindFinally
-	quietSP uint64 // of a block: of the dispatcher that runs it
+	depth    int
+	ends     bool   // of a function: its call is the innermost activation
+	block    bool   // a block, or what was called
+	filter   bool   // a filter
+	called   bool   // what was called
+	recorded bool   // of that: it is an activation
+	frame    uint64 // of a finally block: CallerSP of KindFinally; of what was called: its own
+	quietSP  uint64 // of a block: of the dispatcher that runs it
 }
 
 type timingKey struct {
@@ -142,15 +145,64 @@ func (c *Counters) call(e Event) {
 	for c.depth() > 0 && c.top().CallerSP <= e.CallerSP {
 		c.endUnseen()
 	}
+	c.endCalled(e)
 	if e.CallerSP >= c.quietSP {
-		c.quiet = false // the exception was handled by native code
+		c.quiet, c.quietSP = false, 0 // the exception was handled by native code
 	}
+	c.quiet = c.quiet && c.depth() > 0 // what is called where nothing is recorded needs no note
+	called := c.quiet && e.isOfProgram() && c.beginCalled(e)
 	switch {
 	case e.Class == Dispatcher:
 		c.quiet, c.quietSP = true, e.CallerSP
 	case c.quiet:
 	case c.flags()&wire.ActivationBoundary == 0 || e.Class == Instrumented:
 		c.enter(e)
+		if called {
+			c.unwinding[len(c.unwinding)-1].recorded = true
+		}
+	}
+}
+
+// beginCalled lets what the runtime called run while a dispatcher does, which goes on afterwards.
+func (c *Counters) beginCalled(e Event) bool {
+	c.forget()
+	n := 0
+	for _, u := range c.unwinding {
+		if u.called {
+			n++
+		}
+	}
+	if n == c.limits.Called {
+		if e.Class != Dispatcher {
+			c.Losses[wire.LossCallsNested]++
+		}
+		return false
+	}
+	if last := len(c.unwinding) - 1; e.Class == Dispatcher && last >= 0 && !c.unwinding[last].block {
+		return false // native code has caught the exception for which calls had been unwound
+	}
+	c.push(unwinding{block: true, called: true, frame: e.CallerSP, quietSP: c.quietSP})
+	c.quiet, c.quietSP = false, 0
+	return true
+}
+
+// innermostBlock is the number of those up to the innermost block, or to what was called; 0: none runs.
+func (c *Counters) innermostBlock() int {
+	n := len(c.unwinding)
+	for n > 0 && !c.unwinding[n-1].block {
+		n--
+	}
+	return n
+}
+
+// endCalled lets a dispatcher go on that makes a call: what was called in its middle has ended.
+func (c *Counters) endCalled(e Event) {
+	for i, u := range c.unwinding {
+		if u.called && u.frame <= e.CallerSP {
+			c.quiet, c.quietSP = true, u.quietSP
+			c.unwinding = c.unwinding[:i]
+			return
+		}
 	}
 }
 
@@ -192,7 +244,9 @@ func (c *Counters) leaveBlocks(frame uint64) {
 		if u.filter || u.block && u.frame >= frame {
 			break
 		}
-		if u.block {
+		if u.called {
+			kept = i
+		} else if u.block {
 			kept = i
 			if i > 0 && !c.unwinding[i-1].block {
 				kept = i - 1
@@ -203,7 +257,9 @@ func (c *Counters) leaveBlocks(frame uint64) {
 		return
 	}
 	last := c.unwinding[len(c.unwinding)-1]
-	c.unwinding = c.unwinding[:kept]
+	for len(c.unwinding) > kept {
+		c.dropLast()
+	}
 	if !last.block {
 		c.unwinding = append(c.unwinding, last)
 	}
@@ -219,11 +275,26 @@ func (c *Counters) endBoundary(e Event) {
 }
 
 // forget drops what has ended in another way while an exception unwound it.
-func (c *Counters) forget() { c.drop(c.depth()) }
+func (c *Counters) forget() {
+	for n := len(c.unwinding); n > 0; n-- {
+		u := c.unwinding[n-1]
+		// else it is not known: it may have jumped to what is not hooked, and throws
+		over := u.recorded && c.quietSP == 0
+		if u.depth < c.depth() || u.depth == c.depth() && !over {
+			return
+		}
+		c.dropLast()
+	}
+}
 
-func (c *Counters) drop(above int) {
-	for n := len(c.unwinding); n > 0 && c.unwinding[n-1].depth > above; n-- {
-		c.unwinding = c.unwinding[:n-1]
+// dropLast drops what was noted last. If that is something that the runtime called while a dispatcher ran, that one
+// goes on, unless an exception has left what was called: then another one does.
+func (c *Counters) dropLast() {
+	n := len(c.unwinding) - 1
+	u := c.unwinding[n]
+	c.unwinding = c.unwinding[:n]
+	if u.called && c.quietSP == 0 {
+		c.quiet, c.quietSP = true, u.quietSP
 	}
 }
 
@@ -247,14 +318,15 @@ func (c *Counters) catch(e Event) {
 	if n := len(c.unwinding); n > 0 && !c.unwinding[n-1].block {
 		c.unwinding = c.unwinding[:n-1]
 	}
-	c.quiet = false
+	c.quiet, c.quietSP = false, 0
 }
 
 func (c *Counters) push(u unwinding) {
 	u.depth = c.depth()
 	c.unwinding = append(c.unwinding, u)
 	if n := len(c.unwinding); n > c.limits.Unwinding {
-		c.unwinding = slices.Delete(c.unwinding, 0, 1)
+		oldest := slices.IndexFunc(c.unwinding, func(u unwinding) bool { return !u.called })
+		c.unwinding = slices.Delete(c.unwinding, oldest, oldest+1)
 	}
 }
 
@@ -270,16 +342,26 @@ func (c *Counters) block(u unwinding) {
 // out.
 func (c *Counters) blockEnd(e Event) {
 	c.forget()
-	for n := len(c.unwinding); n > 0; n-- {
-		u := c.unwinding[n-1]
-		c.unwinding = c.unwinding[:n-1]
-		if u.block && u.filter == (e.Kind == KindFilterEnd) {
-			for c.depth() > u.depth {
-				c.endNow(e.Clock)
-			}
-			c.quietSP = u.quietSP
+	n := len(c.unwinding) - 1
+	for n >= 0 {
+		if u := c.unwinding[n]; u.block && !u.called && u.filter == (e.Kind == KindFilterEnd) {
 			break
 		}
+		n--
+	}
+	if n < 0 { // it was forgotten, and so is what came after it
+		n = c.innermostBlock()
+		if n > 0 && !c.unwinding[n-1].called {
+			n = 0
+		}
+		c.unwinding = c.unwinding[:n]
+	} else {
+		u := c.unwinding[n]
+		c.unwinding = c.unwinding[:n]
+		for c.depth() > u.depth {
+			c.endNow(e.Clock)
+		}
+		c.quietSP = u.quietSP
 	}
 	c.quiet = true
 }

@@ -32,7 +32,16 @@ const (
 	// framework code: recorded if the innermost recorded call is that of an instrumented function
 	Boundary
 	Instrumented // recorded always
-	Dispatcher   // delivers exceptions: neither recorded nor is what it calls, but for filters and other blocks
+	// delivers exceptions: neither recorded nor is what it calls, but for filters and other blocks, and what the
+	// runtime's native code calls in its middle
+	Dispatcher
+)
+
+// RuntimeCode is where the runtime's native code begins, and RuntimeBytes how much it is: return addresses within are
+// of calls that it makes.
+const (
+	RuntimeCode  = 0x7d00_0000_0000
+	RuntimeBytes = 0x0100_0000_0000
 )
 
 // Event is something that happened in one thread.
@@ -51,6 +60,12 @@ type Event struct {
 	// which address of the stack there is nothing yet of what the event begins (filters, finally and catch blocks).
 	Frame uint32
 	SP    uint64
+}
+
+// isOfProgram says whether an Enter that comes while a dispatcher runs is not part of what that does itself: it calls
+// framework code, and the runtime does not call that for it. An exception that is thrown then is not either.
+func (e *Event) isOfProgram() bool {
+	return e.Class != Boundary || e.ReturnAddress-RuntimeCode < RuntimeBytes
 }
 
 // OS is what the operating system did. It acted if there was a context switch; the rest is only told with one.
@@ -94,7 +109,9 @@ type Limits struct {
 	// Functions that are unwound and blocks that run because of exceptions, at once. One more, and the oldest is
 	// forgotten: it ends unseen.
 	Unwinding int
+	// Of these, calls that the runtime makes while a dispatcher runs. One more is a loss, and none is forgotten.
+	Called int
 }
 
 // Unlimited is more than any test has.
-var Unlimited = Limits{Timings: 1 << 30, Recursive: 1 << 30, Unwinding: 1 << 30}
+var Unlimited = Limits{Timings: 1 << 30, Recursive: 1 << 30, Unwinding: 1 << 30, Called: 1 << 29}

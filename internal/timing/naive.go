@@ -48,7 +48,8 @@ type frame struct {
 	folded   bool       // it has no path of its own, and neither has what it calls
 	gone     bool       // it ended, but that was not seen yet
 	told     []int      // Naive.events when exceptions came to it, while it was the innermost one that is recorded
-	block    bool       // no call: a filter or a finally block, which a dispatcher runs
+	block    bool       // no call: a filter or a finally block, which a dispatcher runs, or what it called
+	calls    uint32     // of that: the id of the call that the runtime's native code makes
 	filter   bool       // a filter
 	sp       uint64
 	event    int // Naive.events when a block began
@@ -184,6 +185,9 @@ func (n *Naive) end(e Event, seen bool) error {
 	default:
 		f.gone = true
 	}
+	if e.Kind != KindTailcall { // else what takes its place need not be hooked
+		n.stack = slices.DeleteFunc(n.stack, func(f frame) bool { return f.block && f.calls == e.Frame })
+	}
 	return nil
 }
 
@@ -223,7 +227,7 @@ func (n *Naive) see(sp uint64) {
 			if f.node != nil {
 				f.node.Unmatched++
 			}
-			if f.block { // its end is never told: what came to its call before is not thought of any more
+			if f.block && f.calls == 0 { // its end is never told: what came to its call before is forgotten
 				n.forgetTold(i)
 			}
 			n.pop(i)
@@ -332,9 +336,12 @@ func (n *Naive) innermost() *frame {
 func (n *Naive) enter(e Event) {
 	f := frame{id: e.Frame, class: e.Class, function: e.Function, sp: e.CallerSP}
 	caller := n.innermost()
+	if e.Class != Dispatcher && e.isOfProgram() && n.quiet() {
+		n.stack = append(n.stack, frame{block: true, calls: e.Frame, sp: e.CallerSP, event: n.events})
+	}
 	switch {
 	case e.Class == Dispatcher:
-	case n.quiet():
+	case n.quiet() && !e.isOfProgram():
 	case e.Class == Boundary && (caller == nil || caller.class != Instrumented):
 	default:
 		n.begin(e, &f, caller)

@@ -19,7 +19,7 @@ type Constant struct {
 
 // Constants lists the numbers that the agent needs, in the order of the generated header.
 func Constants() []Constant {
-	return slices.Concat(arenaConstants(), nameConstants(), dataConstants(), counterConstants())
+	return slices.Concat(arenaConstants(), lossConstants(), nameConstants(), dataConstants(), counterConstants())
 }
 
 // arenaConstants are those of the arena as a whole.
@@ -60,6 +60,12 @@ func arenaConstants() []Constant {
 		{"REGION_SYSTEM_EVENTS", uint64(RegionSystemEvents), "struct wire_system_event"},
 		{"REGION_TRACE", uint64(RegionTrace), "struct wire_trace_chunk"},
 		{"REGION_COUNT", RegionCount, ""},
+	}
+}
+
+// lossConstants are the reasons of losses.
+func lossConstants() []Constant {
+	return []Constant{
 		{"LOSS_ARENA_FULL", uint64(LossArenaFull), "memory limit or file system full"},
 		{"LOSS_NO_THREAD_STATE", uint64(LossNoThreadState), "no memory for a thread's tables"},
 		{"LOSS_REENTERED", uint64(LossReentered), "allocation inside the agent's own call into the runtime"},
@@ -90,6 +96,7 @@ func arenaConstants() []Constant {
 		{"LOSS_INTERACTION_TEXTS", uint64(LossInteractionTexts), "texts of interactions that were cut or left out"},
 		{"LOSS_COUNTS", uint64(LossCounts), "intervals of which the CPU counters are not known"},
 		{"LOSS_SYSTEM_EVENTS", uint64(LossSystemEvents), "system events that are not in the list"},
+		{"LOSS_CALLS_NESTED", uint64(LossCallsNested), "calls by the runtime in searches for handlers, within too many others"},
 		{"LOSS_COUNT", LossCount, ""},
 	}
 }

@@ -137,7 +137,11 @@ const (
 	// system events that are not in the list: it is as long as it may be, or memory is short (time)
 	LossSystemEvents Loss = 29
 
-	LossCount = 30
+	// calls by the runtime in the middle of its search for a handler, within too many others of the kind (time);
+	// Objects counts them
+	LossCallsNested Loss = 30
+
+	LossCount = 31
 )
 
 // Generations of the GC heap, as the runtime numbers them (COR_PRF_GC_GENERATION).

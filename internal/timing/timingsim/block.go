@@ -79,7 +79,7 @@ func (s *simulation) site(i *invocation, sp uint64) outcome {
 // in which one runs: so the next event is a hook's.
 func (s *simulation) vanish(me int) outcome {
 	var targets []int
-	for t := me - 1; t >= 0 && !s.stack[t+1].filter && !s.stack[t+1].unwinding; t-- {
+	for t := me - 1; t >= 0 && !s.stack[t+1].filter && !s.stack[t+1].unwinding && !s.stack[t+1].notifies; t-- {
 		if t == 0 || s.stack[t].class != timing.NotHooked && !s.stack[t].unwinding && !s.stack[t].filter {
 			targets = append(targets, t)
 		}
@@ -130,6 +130,9 @@ func (s *simulation) deliver(sp uint64) outcome {
 		}
 		for _, t := range slices.Backward(i.tries) {
 			e.try = t
+			if s.notifies(sp) == stopped {
+				return outcome{kind: stopped}
+			}
 			s.helpers(sp)
 			if i.class == timing.NotHooked && s.inBlock(e.target) {
 				continue // see the package's comment
@@ -162,13 +165,52 @@ func (s *simulation) helpers(sp uint64) {
 		return
 	}
 	for range s.r.IntN(3) {
-		s.frames++
-		e := timing.Event{Kind: timing.KindEnter, Class: timing.Boundary, Function: s.outside(), CallerSP: sp - 0x40,
-			ReturnAddress: outsideCode, Frame: s.frames}
-		s.tell(e)
-		e.Kind = timing.KindLeave
-		s.tell(e)
+		s.helper(sp)
 	}
+}
+
+func (s *simulation) helper(sp uint64) {
+	s.frames++
+	e := timing.Event{Kind: timing.KindEnter, Class: timing.Boundary, Function: s.outside(), CallerSP: sp - 0x40,
+		ReturnAddress: outsideCode, Frame: s.frames}
+	s.tell(e)
+	e.Kind = timing.KindLeave
+	s.tell(e)
+}
+
+// notifies lets the runtime's native code call functions of the program in the first pass, one after the other. Then
+// the dispatcher goes on by a call.
+func (s *simulation) notifies(sp uint64) outcomeKind {
+	if !s.Managed || !s.oneIn(s.Notifies) {
+		return normal
+	}
+	for range 1 + s.r.IntN(2) {
+		if s.notify(sp-0x80) == stopped {
+			return stopped
+		}
+	}
+	s.ghosts, s.stale = false, false
+	s.helper(sp)
+	return normal
+}
+
+// notify is a call of a function of the program by the runtime's native code while a dispatcher runs. Exceptions do not
+// leave it.
+func (s *simulation) notify(sp uint64) outcomeKind {
+	callee := s.draw()
+	if len(s.stack) >= s.Depth || s.functions[callee].class == timing.NotHooked {
+		return normal
+	}
+	s.stack = append(s.stack, &invocation{function: &function{id: s.outside()}, native: true, notifies: true})
+	out := s.call(callee, timing.RuntimeCode+uint64(s.r.IntN(3)), sp)
+	if out.kind == stopped {
+		return stopped
+	}
+	s.stack = s.stack[:len(s.stack)-1]
+	if out.kind == thrown {
+		s.caughtNatively(out.exception)
+	}
+	return normal
 }
 
 // filter runs a filter of a function that is somewhere on the stack. An exception that it does not catch itself means

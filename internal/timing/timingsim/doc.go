@@ -29,7 +29,9 @@
 //     nor framework code has a finally block there that an exception runs: nothing tells whether a framework call that
 //     it made is gone, or to which Unwind an Unwound belongs if another exception has taken the place of the first.
 //   - Within a finally block that an exception runs, the same function has no further one that another exception runs.
-//   - A dispatcher calls no code of the program but filters, finally and catch blocks.
+//   - A dispatcher calls no code of the program but filters, finally and catch blocks, and what the runtime's native
+//     code calls in its first pass. Exceptions do not leave that, it is hooked, and the dispatcher goes on by a call
+//     that is.
 //
 // # Limits
 //

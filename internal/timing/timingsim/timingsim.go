@@ -23,13 +23,25 @@ type Options struct {
 	Managed   bool // exceptions are delivered by managed code, as from .NET 9 on
 	Escapes   bool // exceptions leave filters
 	Native    bool // native code catches
+	// one in so many times when a managed dispatcher could make calls of its own, the runtime's native code calls the
+	// program before; 0: it never does
+	Notifies int
 }
 
-// Draw returns options at random.
-func Draw(r Rand) Options {
-	some := func(n int) int { // often 0
-		return max(0, r.IntN(2*n)-n/2)
+// some is a small number, often 0.
+func some(r Rand, n int) int { return max(0, r.IntN(2*n)-n/2) }
+
+// DrawNotifies adds to options that native code of the runtime calls the program, at random.
+func (o *Options) DrawNotifies(r Rand) {
+	o.Notifies = some(r, 6)
+	if r.IntN(16) == 0 { // within each other
+		o.Depth, o.Throws, o.Notifies = 4*o.Depth, o.Throws+8, 1
 	}
+}
+
+// Draw returns options at random, with which native code of the runtime calls nothing.
+func Draw(r Rand) Options {
+	some := func(n int) int { return some(r, n) }
 	return Options{
 		Functions: 1 + r.IntN(8), Sites: 1 + r.IntN(3), Steps: 1 + r.IntN(60), Depth: 2 + r.IntN(20),
 		Classes: [3]int{some(3), some(8), 1 + r.IntN(8)},
@@ -67,6 +79,7 @@ type invocation struct {
 	filter    bool
 	native    bool   // native code that called the next one, and catches everything
 	unwinding bool   // a finally block runs because of an exception
+	notifies  bool   // it is the runtime's, and calls while a dispatcher runs
 	told      []int  // the exceptions of which KindUnwind was told
 	tries     []*try // that it is inside of, outermost first
 }

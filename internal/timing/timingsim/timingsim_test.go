@@ -44,11 +44,13 @@ type seen struct {
 	events                       [timing.KindEnd + 1]int
 	calls, unmatched, folded     uint64
 	waits, backwards, open, deep uint64
+	notified                     uint64 // calls by the runtime's native code
 }
 
 // check lets both count the time of one thread.
 func check(r timingsim.Rand, s *seen, tell func(timing.Event)) error {
 	o := timingsim.Draw(r)
+	o.DrawNotifies(r)
 	limits, overhead := drawLimits(r), drawOverhead(r)
 	naive, counters := timing.NewNaive(limits, overhead), timing.NewCounters(limits, overhead)
 	naive.Blocks, counters.Blocks = o.Managed, o.Managed
@@ -56,6 +58,9 @@ func check(r timingsim.Rand, s *seen, tell func(timing.Event)) error {
 	timingsim.Run(o, r, func(e timing.Event) {
 		tell(e)
 		s.events[e.Kind]++
+		if e.Kind == timing.KindEnter && e.ReturnAddress-timing.RuntimeCode < timing.RuntimeBytes {
+			s.notified++
+		}
 		counters.Add(e)
 		if err == nil {
 			err = naive.Add(e)
@@ -158,7 +163,7 @@ func TestCountersKnowTheTruth(t *testing.T) {
 		}
 	}
 	if s.calls < few || s.unmatched < few || s.folded < few || s.waits < few || s.backwards < few || s.open < few ||
-		s.deep < few {
+		s.deep < few || s.notified < few {
 		t.Error("something is not much simulated")
 	}
 }
@@ -171,6 +176,7 @@ func TestLimitsLoseNothing(t *testing.T) {
 		for _, most := range []int{10, 100, 1000} {
 			r := rand.New(rand.NewPCG(uint64(seed), 4))
 			o := timingsim.Draw(r)
+			o.DrawNotifies(r)
 			o.Steps, o.Depth, o.Functions, o.Sites, o.Abrupt = 4000, 30, 3+r.IntN(10), 4, seed%4 == 0
 			limits := timing.Unlimited
 			limits.Timings, limits.Recursive = most, most/8
