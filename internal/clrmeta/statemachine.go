@@ -83,14 +83,7 @@ func (m *Metadata) attributeKind(ctor Token) StateMachineKind {
 
 // attributeType returns the name of the attribute that a constructor belongs to.
 func (m *Metadata) attributeType(ctor Token) (TypeName, error) {
-	var owner Token
-	switch ctor.Table() {
-	case TableMemberRef:
-		owner = m.codedCell(TableMemberRef, ctor.Row(), memberRefClass)
-	case TableMethodDef:
-		owner, _ = m.DeclaringType(ctor) // 0 is a type without a name
-	}
-	return m.TypeName(owner)
+	return m.TypeName(m.constructed(ctor)) // 0 is a type without a name
 }
 
 // typeArgument reads a custom attribute whose one argument is a System.Type

@@ -21,7 +21,8 @@ var additions = append([]addition{{"module", "origin"}, {"type", "trait"}, {"pro
 	{"process_time", "probes"}, {"counter", ""}, {"pause", ""}, {"mark", ""},
 	{"counter", "tags"}, {"function_await", ""}, {"function_not_probed", ""}, {"thread_scope", ""},
 	{"interaction", ""}, {"interaction_frame", ""}, {"cpu_counter", ""}, {"cause_total", ""}, {"cause", ""},
-	{"type_death", ""}, {"type_path", ""}, {"rule_judged", ""}, {"finding", ""}}, cpuCounterColumns()...)
+	{"type_death", ""}, {"type_path", ""}, {"rule_judged", ""}, {"finding", ""},
+	{"function", "test"}}, cpuCounterColumns()...)
 
 // cpuCounterColumns are those of CPU counters in the derived tables of times.
 func cpuCounterColumns() []addition {

@@ -160,7 +160,7 @@ const (
 	NameFolded = "(folded)"
 )
 
-// Function is a row of the table function. Name, File and Line are resolved.
+// Function is a row of the table function. Name, File, Line and Test are resolved.
 type Function struct {
 	ID        FunctionID
 	Process   ProcessID
@@ -174,6 +174,8 @@ type Function struct {
 	Name      string
 	File      FileID
 	Line      int64
+	// Test is the attribute that makes it, or the method that it is the state machine of, a test; "": it is none.
+	Test string
 }
 
 // FunctionArgument is a row of the table function_argument.

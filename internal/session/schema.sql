@@ -111,7 +111,8 @@ CREATE TABLE function (
   signature    BLOB NOT NULL,       -- ECMA-335 II.23.2.1, empty if unknown
   name         TEXT NOT NULL DEFAULT '', -- resolved: Namespace.Type.Method<int>(string, int[])
   file_id      INTEGER NOT NULL DEFAULT 0, -- resolved
-  line         INTEGER NOT NULL DEFAULT 0  -- resolved: first line of the body
+  line         INTEGER NOT NULL DEFAULT 0, -- resolved: first line of the body
+  test         TEXT NOT NULL DEFAULT '' -- resolved: the attribute that makes it a test, such as Xunit.FactAttribute; '' if it is none
 );
 
 CREATE TABLE function_argument (

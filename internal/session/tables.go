@@ -108,6 +108,7 @@ var functionTable = tableOf("function", func(c *cells, r *Function) {
 	c.text(&r.Name)
 	integer(c, &r.File)
 	c.int64(&r.Line)
+	c.text(&r.Test)
 })
 
 var functionArgumentTable = tableOf("function_argument", func(c *cells, r *FunctionArgument) {

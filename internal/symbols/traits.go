@@ -76,15 +76,20 @@ func baseOf(at definition) (clrmeta.Token, clrmeta.TypeName, error) {
 	if err != nil || base == 0 {
 		return 0, clrmeta.TypeName{}, err
 	}
-	if base.Table() == clrmeta.TableTypeSpec {
-		sig, err := at.file.meta.TypeSpec(base)
+	return at.file.named(base)
+}
+
+// named returns a type that a file names, without type arguments: a TypeDef or a TypeRef, and its name.
+func (f *moduleFile) named(token clrmeta.Token) (clrmeta.Token, clrmeta.TypeName, error) {
+	if token.Table() == clrmeta.TableTypeSpec {
+		sig, err := f.meta.TypeSpec(token)
 		if err != nil {
 			return 0, clrmeta.TypeName{}, err
 		}
-		base = sig.Token
+		token = sig.Token
 	}
-	name, err := at.file.meta.TypeName(base)
-	return base, name, err
+	name, err := f.meta.TypeName(token)
+	return token, name, err
 }
 
 // define finds the definition of a type that a file refers to: of a TypeRef in the first module of the session that has
