@@ -202,8 +202,10 @@ func TestDotnetTest(t *testing.T) {
   </ItemGroup>
 </Project>
 `,
-		"Tests.cs": `using Xunit;
+		"Tests.cs": `using System.Threading.Tasks;
+using Xunit;
 public class Widget { public long Value; }
+public sealed class SlowFactAttribute : FactAttribute { }
 public class Tests
 {
     [Theory, InlineData(100), InlineData(200)]
@@ -214,11 +216,23 @@ public class Tests
         Assert.Equal(n - 1, all[n - 1].Value);
     }
     [Fact] public void Passes() => Assert.NotNull(new Widget());
+    [SlowFact] public async Task Waits()
+    {
+        var all = new Widget[3];
+        await Task.Yield();
+        all[0] = new Widget();
+        await Fills(all);
+    }
+    static async Task Fills(Widget[] all)
+    {
+        await Task.Yield();
+        for (int i = 1; i < all.Length; i++) all[i] = new Widget();
+    }
 }
 `})
 	p.build("Debug")
 	r := p.record(p.dotnet("test", "--no-build", "--nologo"))
-	if !strings.Contains(r.stdout, "Passed:     3") {
+	if !strings.Contains(r.stdout, "Passed:     4") {
 		t.Errorf("it says %q", r.stdout)
 	}
 	type row struct {
@@ -227,7 +241,7 @@ public class Tests
 	}
 	got := query[row](t, r.session,
 		"SELECT name, instances FROM types WHERE module = 'Tests.dll' AND name LIKE '%Widget%' ORDER BY name")
-	if d := cmp.Diff([]row{{"Widget", 301}, {"Widget[]", 2}}, got); d != "" {
+	if d := cmp.Diff([]row{{"Widget", 304}, {"Widget[]", 3}}, got); d != "" {
 		t.Error(d)
 	}
 	origins(t, r.session, map[string]string{"Tests.dll": "project", "xunit.core.dll": "package",
@@ -238,10 +252,56 @@ public class Tests
 	if len(hosts) != 1 || hosts[0].State != "exited" { // vstest waits for the last collection
 		t.Errorf("these processes have run tests: %v", hosts)
 	}
+	compareTests(t, r.session)
 	for _, l := range view[lives](t, r.session, "lifetime") {
 		if strings.HasPrefix(l.Name, "Widget") && l.Alive != 0 {
 			t.Errorf("what the tests made is garbage at the end, and is said to be alive: %+v", l)
 		}
+	}
+}
+
+// compareTests compares what the session of TestDotnetTest says of its tests with what they make themselves, and all rows
+// with the process that ran them.
+func compareTests(t *testing.T, path string) {
+	t.Helper()
+	type test struct {
+		Name        string
+		Attribute   string `json:"test_attribute"`
+		Line        int
+		Exclusive   int64 `json:"exclusive_allocations"`
+		Allocations int64 `json:"inclusive_allocations"`
+		Bytes       int64 `json:"inclusive_bytes"`
+		PID         int64 `json:"process_id"`
+	}
+	var all test
+	got := map[string]test{}
+	for _, row := range view[test](t, path, "tests") {
+		all.PID, all.Allocations, all.Bytes = row.PID, all.Allocations+row.Allocations, all.Bytes+row.Bytes
+		if !strings.HasPrefix(row.Name, "(") {
+			got[row.Name] = test{Attribute: row.Attribute, Line: row.Line, Exclusive: row.Exclusive}
+		}
+	}
+	// In a Debug build a state machine is an object.
+	if d := cmp.Diff(map[string]test{"Tests.Makes(int)": {Attribute: "Xunit.TheoryAttribute", Line: 9, Exclusive: 302},
+		"Tests.Passes()": {Attribute: "Xunit.FactAttribute", Line: 14, Exclusive: 1},
+		"Tests.Waits()":  {Attribute: "SlowFactAttribute", Line: 16, Exclusive: 3}}, got); d != "" {
+		t.Errorf("tests: (-want +got)\n%s", d)
+	}
+	for _, p := range view[struct {
+		PID                int64 `json:"process_id"`
+		Allocations, Bytes int64
+	}](t, path, "processes") {
+		if p.PID == all.PID && (p.Allocations != all.Allocations || p.Bytes != all.Bytes) {
+			t.Errorf("all rows of tests are %+v, the process is %+v", all, p)
+		}
+	}
+	summary := run(t, "report", path).stdout
+	if tests, at := strings.Index(summary, "\nTests: "), strings.Index(summary, "\nWhere your code"); tests < 0 || at < tests {
+		t.Errorf("the summary does not begin with the tests:\n%s", summary)
+	}
+	calls := query[struct{ N int64 }](t, path, `SELECT count(*) AS n FROM function WHERE test <> ''`)
+	if calls[0].N != 4 { // Waits is two functions
+		t.Errorf("%d functions are tests", calls[0].N)
 	}
 }
 

@@ -32,6 +32,8 @@ var descriptions = map[string]string{
 	"event_blocked":        "How long the thread waited for something.",
 	"event_ready":          "How long it could have run, but had no processor.",
 	"event_length":         "How long the interval was, from one beginning or end of a call to the next.",
+	"test_attribute":       "The attribute that makes the method a test.",
+	"test_place":           "The file, and the first line of the method.",
 	"thread_name":          "Name of the thread.",
 	"mark_id":              "Number of the mark in the session.",
 	"mark_name":            "Name of the mark.",

@@ -146,7 +146,7 @@ func checkFlame(t *testing.T, r *Reader, m FlameMetric) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	table, err := r.Build(view, Options{Columns: []string{"name", "level", m.Key}})
+	table, err := r.Build(view, Options{Physical: true, Columns: []string{"name", "level", m.Key}})
 	if err != nil {
 		t.Fatal(m.Key, err)
 	}

@@ -271,11 +271,14 @@ var goldens = map[string][]string{
 	},
 	"acted": {"events", "events width=80", "events json", "events by=function width=100", "events by=thread csv",
 		"events thread=2", "events late sort=event_lost", "events top=2"},
+	"tested": {"tests", "tests width=80", "tests width=160", "tests json", "tests csv", "tests md", "tests top=1",
+		"tests sort=inclusive_bytes process=2", "tests process=1", "summary width=100", "summary width=80 lines=45",
+		"summary json"},
 	"broken": {"rules", "rules md", "rules width=80", "rules json", "rules csv",
 		"rules width=120 columns=rule,bytes,instances,object_type,from sort=bytes", "summary width=100", "summary width=80", "summary width=80 lines=45"},
 	"empty": {"rules", "losses", "losses json", "summary", "summary json", "functions", "functions json", "calltree", "types", "processes",
 		"threads json", "lines", "modules", "ips csv",
-		"interactions", "events json"},
+		"interactions", "events json", "tests"},
 }
 
 func TestGolden(t *testing.T) {

@@ -39,6 +39,9 @@ const (
 	NoteWithoutInstruction NoteKind = "without-instruction" // the share of time
 	NoteUnplacedBytes      NoteKind = "unplaced-bytes"      // the share of bytes
 	NoteNoneRecorded       NoteKind = "none-recorded"       // the flags with which they are recorded
+	NoteNoTests            NoteKind = "no-tests"            // no recorded function is a test
+	NoteTests              NoteKind = "tests"               // what the row outside of tests is
+	NoteSeveralTests       NoteKind = "several-tests"       // what the row of several tests is
 	NoteGroups             NoteKind = "groups"              // what functions are grouped by
 	NoteTreeGroups         NoteKind = "tree-groups"         // what the rows of a call tree are instead of functions
 	NoteSums               NoteKind = "sums"                // what rows are grouped by

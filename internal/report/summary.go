@@ -143,6 +143,7 @@ func summarize(c *context, o Options) (*Summary, error) {
 		func() (err error) { s.Notes, err = c.notes(); return },
 		func() (err error) { s.Losses, err = c.losses(); return },
 		s.readLosses,
+		func() error { return s.addTests(o) },
 		func() error { return s.addMine(o) },
 		func() error { return s.addTimes(o.Top) },
 		func() error { return s.addMemory(o.Top) },
@@ -233,6 +234,9 @@ func (c *context) fittingTop(o Options) (int, error) {
 	}
 	if c.hasTime() {
 		lists += 2 // work and waits
+	}
+	if analysis.HasTests(c.functions.list) {
+		lists++
 	}
 	lived, err := c.source.Session().ProcessLifetimes()
 	if len(lived) > 0 {
@@ -525,6 +529,9 @@ func (s *Summary) addNext() {
 	}
 	if s.broken > 0 {
 		s.Next = append(s.Next, Next{View: "rules", Findings: q.Count(s.broken)})
+	}
+	if s.section(sectionTests) != nil {
+		add("tests", "")
 	}
 	add("calltree", "")
 	add("lines", "")

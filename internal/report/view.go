@@ -110,8 +110,8 @@ const (
 
 // views is in the order of the help.
 var views = []View{
-	functionsView, callTreeView, callersView, functionView, modulesView, linesView, ipsView, typesView, lifetimeView,
-	marksView, interactionsView, eventsView, gcsView,
+	functionsView, callTreeView, callersView, functionView, testsView, modulesView, linesView, ipsView, typesView,
+	lifetimeView, marksView, interactionsView, eventsView, gcsView,
 	agesView, survivorsView, diffGCsView, snapshotView, processesView, threadsView, rulesView, lossesView, headerView,
 }
 

@@ -40,6 +40,7 @@ type described struct {
 	HasEnds   bool   `json:"has_lifetimes"`
 	// somebody took a snapshot of the heap
 	HasSnapshot bool `json:"has_snapshot"`
+	HasTests    bool `json:"has_tests"`     // some functions are tests
 	HasMine     bool `json:"has_user_code"` // it is known which code is the user's
 	// of the clock that times were measured with; 0: none were
 	TicksPerSecond int64                `json:"ticks_per_second"`
@@ -103,6 +104,11 @@ func (s *Server) describe(w http.ResponseWriter, r *http.Request) error {
 	if out.HasAsync, err = analysis.HasAsync(s.sessions[0]); err != nil {
 		return err
 	}
+	functions, err := s.sessions[0].Functions()
+	if err != nil {
+		return err
+	}
+	out.HasTests = analysis.HasTests(functions)
 	if out.Marks, err = markNames(s.sessions[0]); err != nil {
 		return err
 	}

@@ -47,6 +47,12 @@ var sentences = map[report.NoteKind]string{
 	report.NoteUnplacedBytes: "%s of the bytes were allocated in functions of which no instruction is known, " +
 		"such as those of a framework that your code called.",
 	report.NoteNoneRecorded: "This session has none of them; clrprof run %s records them.",
+	report.NoteNoTests: "No method that was recorded has the attribute of a test ([Fact], [Theory], [Test], [TestCase], " +
+		"[TestMethod], or one that extends them).",
+	report.NoteTests: "(outside of tests): the rest of what the processes did that ran tests: the runner, fixtures, and " +
+		"other threads that tests started.",
+	report.NoteSeveralTests: "(several tests): what async methods did after they had waited that are called in several " +
+		"tests, or outside of tests too.",
 	report.NoteGroups: "By %s; the inclusive value of a %[1]s is what was done while one of its functions was " +
 		"on the stack, once.",
 	report.NoteTreeGroups: "By %s: functions of one %[1]s that call each other are one row; exclusive values are sums, " +

@@ -12,6 +12,7 @@ import (
 var Samples = map[string]func() *Builder{
 	"shop": Shop, "several": Several, "odd": Odd, "deep": Deep, "empty": Empty, "aging": Aging, "heap": Heap,
 	"timed": Timed, "kitchen": Kitchen, "broken": Broken, "acted": Acted,
+	"tested": Tested,
 }
 
 // Various are the hand-made sessions and so many random ones of objects, and of times, by name.
