@@ -35,14 +35,15 @@ func newAttachCommand(e *environment) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "attach [flags] PID",
 		Short: "Record the allocations of a process that runs, and let go of it again",
-		Long: "Record every allocation of a .NET process from now on, and in which generation these objects die, until\n" +
-			"--for is over, clrprof ctl PID detach or Ctrl-C; then the process runs on without, and can be attached to\n" +
-			"again. It must have been started with what clrprof env prints: .NET tells of allocations only if it was\n" +
-			"asked to at the start. Objects are followed if the process has no collections in the background (clrprof\n" +
-			"env --lifetime); otherwise only allocations are recorded, as with --memory.\n\n" +
+		Long: "Record every allocation of a running .NET process from now on, and in which generation each of\n" +
+			"these objects dies, until --for is over, clrprof ctl PID detach or Ctrl-C. Then the process runs\n" +
+			"on unrecorded, and can be attached to again. It must have been started with what clrprof env\n" +
+			"prints: .NET reports allocations only if it was asked to at the start. Objects are followed if\n" +
+			"the process has no collections in the background (clrprof env --lifetime); otherwise only\n" +
+			"allocations are recorded, as with --memory.\n\n" +
 			"What was allocated before is not in the session. Calls (--time) cannot be recorded in this way.\n" +
-			"Exit codes: 123 there is no such process, it may not be looked into, or it is being recorded already;\n" +
-			"124 it has no agent, or one that cannot record; the others as of clrprof run.",
+			"Exit codes: 123: there is no such process, it may not be looked into, or it is being recorded\n" +
+			"already; 124: it has no agent, or one that cannot record; the others as for clrprof run.",
 		Example: "  clrprof attach 4711 --for 30s\n" +
 			"  clrprof attach 4711 --memory --for 30s\n" +
 			"  clrprof attach 4711 -o before.clrprof\n" +
@@ -62,7 +63,18 @@ func newAttachCommand(e *environment) *cobra.Command {
 		},
 	}
 	a.add(cmd)
+	cmd.SetHelpFunc(groupedHelp(e, "", attachFlagGroups))
 	return cmd
+}
+
+// attachFlagGroups are the flags of attach, as its help names them.
+var attachFlagGroups = []flagGroup{
+	{"what", "--lifetime (the default)  --memory  --meter NAME"},
+	{"output", "-o, --output FILE  -f, --force  --no-report  --top N  --live"},
+	{"code", "--include PATTERN  --exclude PATTERN"},
+	{"objects", "--snapshot WHEN  --roots WHICH  --final-gc"},
+	{"when", "--after TIME  --for TIME  --stop-when CONDITION  --paused  --stopped  --control-signals"},
+	{"limits", "--memory-limit SIZE  --max-stack-depth N  --sample-counters MILLISECONDS"},
 }
 
 func (a *attachFlags) add(cmd *cobra.Command) {

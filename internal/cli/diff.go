@@ -38,20 +38,20 @@ func newDiffCommand(e *environment) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "diff OLD NEW [VIEW]",
 		Short: "Compare two sessions of a program",
-		Long: "Compare two sessions of a program: functions (default), types, lines, modules, sites (stacks with types), calltree,\n" +
-			"lifetime or threads of which a value differs, the greatest difference first. They are matched by name, " +
-			"with parameters and type arguments, and lines by\n" +
-			"where they are in their function, so the program may have been built again. Values of several\n" +
-			"processes are added up. Sessions that differ in nothing have no rows.\n\n" +
-			"With several runs before and after (--old, --new) it says which differences are more than runs of one " +
-			"side differ by.",
+		Long: "Compare two sessions of a program: functions (default), types, lines, modules, sites (stacks\n" +
+			"with types), calltree, lifetime or threads whose values differ, the greatest difference first.\n" +
+			"Rows are matched by name, with parameters and type arguments, and lines by where they are in\n" +
+			"their function, so the program may have been rebuilt in between. Values of several processes\n" +
+			"are added up. Sessions that do not differ have no rows.\n\n" +
+			"With several runs before and after (--old, --new) it says which differences are larger than\n" +
+			"those between the runs of one side.",
 		Example: "  clrprof diff before.clrprof after.clrprof\n" +
 			"  clrprof diff before.clrprof after.clrprof types --column instances\n" +
 			"  clrprof diff before.clrprof after.clrprof lines --function 'Shop.*' --json\n" +
 			"  clrprof diff before.clrprof after.clrprof --threshold 5% --sort delta_percent\n" +
 			"  clrprof diff before.clrprof after.clrprof --md\n" +
 			"  clrprof diff before.clrprof after.clrprof sites --type 'Shop.*'\n" +
-			"  clrprof diff --old b1.clrprof,b2.clrprof,b3.clrprof --new a1.clrprof,a2.clrprof,a3.clrprof lifetime",
+			"  clrprof diff --old b1.clrprof,b2.clrprof --new a1.clrprof,a2.clrprof lifetime",
 		Args: d.arguments,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(d.old) == 0 {
@@ -84,7 +84,18 @@ func newDiffCommand(e *environment) *cobra.Command {
 	f.BoolVar(&d.md, "md", false, "print Markdown, for a comment on a pull request")
 	d.only.add(cmd)
 	d.output.add(cmd)
+	cmd.SetHelpFunc(groupedHelp(e, "", diffFlagGroups))
 	return cmd
+}
+
+// diffFlagGroups are the flags of diff, as its help names them.
+var diffFlagGroups = []flagGroup{
+	{"runs", "--old A,B,C  --new A,B,C"},
+	{"rows", "--column COLUMN  --threshold VALUE  --sort COLUMN  --top N"},
+	{"a part", selectedPart},
+	{"", selectedFunctions},
+	{"", "--filter FILE"},
+	{"output", "--json  --csv  --tsv  --md  --width N  --full-names  --color WHEN  --no-pager"},
 }
 
 // arguments are OLD, NEW and a view, or a view with --old and --new.

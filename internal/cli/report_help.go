@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"bytes"
 	"fmt"
 	"io"
 	"slices"
@@ -40,12 +41,16 @@ func reportHelp(e *environment, output *outputFlags) func(*cobra.Command, []stri
 	return func(cmd *cobra.Command, _ []string) {
 		output.page(e, asText)
 		for _, name := range cmd.Flags().Args() {
-			if name == "flags" {
+			if name == topicFlags {
 				writeCommonHelp(e.stdout, cmd)
 				return
 			}
 			if view, err := report.FindView(name); err == nil {
-				writeViewHelp(e.stdout, cmd, view)
+				if slices.Contains(cmd.Flags().Args(), topicAll) {
+					writeWholeViewHelp(e.stdout, cmd, view)
+				} else {
+					writeViewHelp(e.stdout, cmd, view)
+				}
 				return
 			}
 		}
@@ -134,24 +139,76 @@ func writeColumns(w io.Writer, keys []string) {
 	}
 }
 
-// writeViewHelp prints the columns of a view, each with what it means, and the flags that it has and not all views.
+// screen is how many lines a help may have that fits on one.
+const screen = 50
+
+// topicAll, as an argument beside --help, asks for all that there is to say of a view.
+const topicAll = "all"
+
+// writeViewHelp prints what fits on a screen of the help of a view: all of it, if that does, else the names of columns
+// that are there if asked for, and if need be of the others.
 func writeViewHelp(w io.Writer, cmd *cobra.Command, view report.View) {
+	var help bytes.Buffer
+	for _, write := range []func(){
+		func() { writeWholeViewHelp(&help, cmd, view) },
+		func() { writeShortViewHelp(&help, cmd, view, writeColumns) },
+		func() { writeShortViewHelp(&help, cmd, view, writeColumnNames) },
+	} {
+		help.Reset()
+		if write(); bytes.Count(help.Bytes(), []byte("\n")) <= screen {
+			break
+		}
+	}
+	fmt.Fprint(w, help.String())
+}
+
+// The titles of the columns of a view.
+const (
+	ownColumns    = "Columns (names for --sort and --columns; also those of JSON and CSV)"
+	timedColumns  = "Columns with run --time"
+	askedColumns  = "Columns if asked for, with --columns or --sort"
+	shareOfColumn = "\nA column with % has its share of the whole beside it: bytes and bytes_percent.\n"
+)
+
+// viewColumns are the keys of the columns of a view: its own, those of times, and those that are there if asked for.
+func viewColumns(view report.View) (own, timed, asked []string) {
+	own = view.ColumnKeys()
+	timed = slices.DeleteFunc(view.TimeKeys(), func(key string) bool { return slices.Contains(own, key) })
+	return own, timed, view.OptionalKeys()
+}
+
+// writeShortViewHelp prints what the columns of a view are, as write does, and the names of those that are there if
+// asked for.
+func writeShortViewHelp(w io.Writer, cmd *cobra.Command, view report.View, write func(io.Writer, []string)) {
+	writeViewUsage(w, view)
+	own, timed, asked := viewColumns(view)
+	fmt.Fprintf(w, "\n%s:\n", ownColumns)
+	write(w, own)
+	if len(timed) > 0 {
+		once, single := withoutSingle(timed)
+		title := timedColumns
+		if single {
+			title += "; with avg_, min_ or max_ before a time, of single calls"
+		}
+		fmt.Fprintf(w, "\n%s:\n", title)
+		writeColumnNames(w, once)
+	}
+	if len(asked) > 0 {
+		fmt.Fprintf(w, "\n%s:\n", askedColumns)
+		writeColumnNames(w, asked)
+	}
+	fmt.Fprint(w, shareOfColumn)
+	writeSpecialFlags(w, cmd, view)
+	fmt.Fprintf(w, "\nWhat each column means: clrprof report %s --help %s\n"+
+		"Flags of all views (--top, --sort, --process, --json, …): clrprof report flags --help\n", view.Name, topicAll)
+}
+
+func writeViewUsage(w io.Writer, view report.View) {
 	fmt.Fprintf(w, "%s: %s.\n\nUsage:\n  clrprof report SESSION %s [flags]\n", view.Name, view.Short,
 		strings.TrimSpace(view.Name+" "+view.Argument))
-	own := view.ColumnKeys()
-	timed := slices.DeleteFunc(view.TimeKeys(), func(key string) bool { return slices.Contains(own, key) })
-	for _, list := range []struct {
-		title string
-		keys  []string
-	}{{"Columns (names for --sort and --columns; also those of JSON and CSV)", own}, {"Columns with run --time", timed},
-		{"Columns if asked for, with --columns or --sort", view.OptionalKeys()}} {
-		if len(list.keys) == 0 {
-			continue
-		}
-		fmt.Fprintf(w, "\n%s:\n", list.title)
-		writeColumns(w, list.keys)
-	}
-	fmt.Fprint(w, "\nA column with % has its share of the whole beside it: bytes and bytes_percent.\n")
+}
+
+func writeSpecialFlags(w io.Writer, cmd *cobra.Command, view report.View) {
 	special := pflag.NewFlagSet("", pflag.ContinueOnError)
 	cmd.LocalFlags().VisitAll(func(f *pflag.Flag) {
 		if _, here := ofView(f, view); here {
@@ -161,5 +218,24 @@ func writeViewHelp(w io.Writer, cmd *cobra.Command, view report.View) {
 	if special.HasFlags() {
 		fmt.Fprintf(w, "\nFlags:\n%s", special.FlagUsagesWrapped(helpWidth))
 	}
+}
+
+// writeWholeViewHelp prints the columns of a view, each with what it means, and the flags that it has and not all views
+// have.
+func writeWholeViewHelp(w io.Writer, cmd *cobra.Command, view report.View) {
+	writeViewUsage(w, view)
+	own, timed, asked := viewColumns(view)
+	for _, list := range []struct {
+		title string
+		keys  []string
+	}{{ownColumns, own}, {timedColumns, timed}, {askedColumns, asked}} {
+		if len(list.keys) == 0 {
+			continue
+		}
+		fmt.Fprintf(w, "\n%s:\n", list.title)
+		writeColumns(w, list.keys)
+	}
+	fmt.Fprint(w, shareOfColumn)
+	writeSpecialFlags(w, cmd, view)
 	fmt.Fprint(w, "\nFlags of all views (--top, --sort, --process, --json, …): clrprof report flags --help\n")
 }

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"unicode"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -30,6 +31,16 @@ func TestHelpFits(t *testing.T) {
 	cmd = newExportCommand(&environment{})
 	writeExportHelp(&help, cmd)
 	testHelpFits(t, cmd, help.String(), 40)
+	for _, of := range []struct {
+		cmd    *cobra.Command
+		common string
+		groups []flagGroup
+	}{{newRunCommand(&environment{}), commonRunFlags, runFlagGroups}, {newAttachCommand(&environment{}), "",
+		attachFlagGroups}, {newDiffCommand(&environment{}), "", diffFlagGroups}} {
+		help.Reset()
+		writeGroupedHelp(&help, of.cmd, of.common, of.groups)
+		testHelpFits(t, of.cmd, help.String(), maxHelpLines)
+	}
 }
 
 func testHelpFits(t *testing.T, cmd *cobra.Command, help string, most int) {
@@ -39,7 +50,7 @@ func testHelpFits(t *testing.T, cmd *cobra.Command, help string, most int) {
 		t.Errorf("%s: %d lines", cmd.Name(), len(lines))
 	}
 	for _, line := range lines {
-		if len(line) > maxHelpColumns {
+		if text.Width(line) > maxHelpColumns {
 			t.Errorf("%s: %d columns: %s", cmd.Name(), len(line), line)
 		}
 	}
@@ -48,11 +59,12 @@ func testHelpFits(t *testing.T, cmd *cobra.Command, help string, most int) {
 		named[w] = true
 	}
 	cmd.LocalFlags().VisitAll(func(f *pflag.Flag) {
-		if f.Name != "help" && !named["--"+f.Name] {
+		if f.Name != "help" && !f.Hidden && !named["--"+f.Name] {
 			t.Errorf("%s: --%s is not named", cmd.Name(), f.Name)
 		}
 	})
-	for w := range named {
+	_, groups, _ := strings.Cut(help, " says what ")
+	for _, w := range strings.Fields(strings.ReplaceAll(groups, ",", "")) {
 		if name, ok := strings.CutPrefix(w, "--"); ok && name != "help" && !strings.HasSuffix(name, ")") &&
 			cmd.Flags().Lookup(name) == nil {
 			t.Errorf("%s: there is no --%s", cmd.Name(), name)
@@ -75,7 +87,8 @@ func TestViewHelp(t *testing.T) {
 	isTold(common.String())
 	for _, view := range report.Views() {
 		var help bytes.Buffer
-		writeViewHelp(&help, cmd, view)
+		testShortViewHelp(t, cmd, view)
+		writeWholeViewHelp(&help, cmd, view)
 		isTold(help.String())
 		_, flags, _ := strings.Cut(help.String(), "\nFlags:\n")
 		for _, key := range slices.Concat(view.ColumnKeys(), view.TimeKeys(), view.OptionalKeys()) {
@@ -95,15 +108,49 @@ func TestViewHelp(t *testing.T) {
 				t.Errorf("%s: %d columns: %s", view.Name, n, line)
 			}
 		}
-		if n := strings.Count(help.String(), "\n"); view.Name == "lines" && n > 75 {
-			t.Errorf("%s: %d lines", view.Name, n)
-		}
 	}
 	cmd.LocalFlags().VisitAll(func(f *pflag.Flag) {
 		if !told[f.Name] {
 			t.Errorf("no help says what --%s does", f.Name)
 		}
 	})
+}
+
+// testShortViewHelp: what is printed first of a view's help fits on a screen, and names all columns and flags.
+func testShortViewHelp(t *testing.T, cmd *cobra.Command, view report.View) {
+	t.Helper()
+	var out bytes.Buffer
+	writeViewHelp(&out, cmd, view)
+	help := out.String()
+	if n := strings.Count(help, "\n"); n > maxHelpLines {
+		t.Errorf("%s: %d lines", view.Name, n)
+	}
+	named := map[string]bool{}
+	for _, w := range strings.FieldsFunc(help, func(r rune) bool {
+		return r != '_' && r != '-' && !unicode.IsLetter(r) && !unicode.IsDigit(r)
+	}) {
+		named[w] = true
+	}
+	for _, key := range slices.Concat(view.ColumnKeys(), view.TimeKeys(), view.OptionalKeys()) {
+		base := strings.TrimSuffix(key, "_percent")
+		for _, of := range []string{"avg_", "min_", "max_"} {
+			base = strings.TrimPrefix(base, of)
+		}
+		rule := strings.NewReplacer("inclusive_", "", "exclusive_", "", "_inclusive", "", "_exclusive", "").Replace(base)
+		if !named[key] && !named[base] && !named[rule] {
+			t.Errorf("%s: its help does not name %s", view.Name, key)
+		}
+	}
+	cmd.LocalFlags().VisitAll(func(f *pflag.Flag) {
+		if _, here := ofView(f, view); here && !named["--"+f.Name] {
+			t.Errorf("%s: its help does not name --%s", view.Name, f.Name)
+		}
+	})
+	for line := range strings.Lines(help) {
+		if n := text.Width(line) - 1; n > maxHelpColumns {
+			t.Errorf("%s: %d columns: %s", view.Name, n, line)
+		}
+	}
 }
 
 // TestFormatHelp: each format has a help, whose flags are those that it takes.

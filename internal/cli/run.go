@@ -127,7 +127,31 @@ func newRunCommand(e *environment) *cobra.Command {
 		},
 	}
 	r.add(cmd)
+	cmd.SetHelpFunc(groupedHelp(e, commonRunFlags, runFlagGroups))
 	return cmd
+}
+
+// commonRunFlags say what those flags of run do that most people need.
+const commonRunFlags = "  --memory           allocations alone, without the ends of objects: a little faster\n" +
+	"  --time             calls and their times; with --memory or --lifetime both, in one tree\n" +
+	"  -o FILE, -f        the session's file; replace it if it exists\n" +
+	"  --include PATTERN  record only these functions; --exclude PATTERN: leave these out\n" +
+	"  --mine PATTERN     modules that are your code, beside those that are found to be\n" +
+	"  --after 2m         record only from then on; --for 30s: only for so long\n" +
+	"  --live             watch the recording in a browser"
+
+// runFlagGroups are the flags of run, as its help names them.
+var runFlagGroups = []flagGroup{
+	{"what", "--lifetime (the default)  --memory  --time  --interactions  --meter NAME"},
+	{"output", "-o, --output FILE  -f, --force  --no-report  --top N  --live"},
+	{"code", "--mine PATTERN  --include PATTERN  --exclude PATTERN  --exclude-small  --instrument MODE"},
+	{"times", "--trace FILE  --trace-limit SIZE  --events KINDS  --event-limit N  --cpu-counters A,B"},
+	{"", "--probes WAY"},
+	{"objects", "--snapshot WHEN  --roots WHICH  --final-gc"},
+	{"when", "--after TIME  --for TIME  --stop-when CONDITION  --paused  --stopped  --control-signals"},
+	{"calls", "--record-inside PATTERN  --record-outside PATTERN  --mark-at PATTERN  --mark-requests"},
+	{"", "--start-at PATTERN  --stop-at PATTERN  --pause-at PATTERN  --resume-at PATTERN"},
+	{"limits", "--memory-limit SIZE  --max-stack-depth N  --sample-counters MILLISECONDS"},
 }
 
 func (r *runFlags) add(cmd *cobra.Command) {
