@@ -32,6 +32,8 @@ var descriptions = map[string]string{
 	"event_blocked":        "How long the thread waited for something.",
 	"event_ready":          "How long it could have run, but had no processor.",
 	"event_length":         "How long the interval was, from one beginning or end of a call to the next.",
+	"part_percent":         "The row's part of all that was promoted in vain.",
+	"bytes_per_minute":     "How many of these bytes came for each minute that the process ran.",
 	"test_attribute":       "The attribute that makes the method a test.",
 	"test_place":           "The file, and the first line of the method.",
 	"thread_name":          "Name of the thread.",

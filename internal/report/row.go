@@ -62,6 +62,7 @@ type Row struct {
 	from        analysis.Place       // of what is grouped by places in user code
 	node        session.NodeID       // of a site
 	lifetime    *analysis.Lifetime   // what became of the objects, if that is known
+	part        q.Amount             // of a list of parts of lifetimes: all that it is about
 	where       *whereRow
 	mark        *session.Mark // nil: it is none
 	interaction *analysis.Interaction

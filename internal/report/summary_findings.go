@@ -40,7 +40,9 @@ func (s *Summary) addFindings(o Options) error {
 	if err := s.findNothing(); err != nil || s.allCode {
 		return err
 	}
-	s.findWork()
+	if !s.waitsMostly() {
+		s.findWork()
+	}
 	if err := o.between(); err != nil {
 		return err
 	}
@@ -51,11 +53,23 @@ func (s *Summary) addFindings(o Options) error {
 	s.findRules(judged, func(r *rules.Rule) bool { return r.Waiting })
 	s.findWaits(judged)
 	s.findRules(judged, func(r *rules.Rule) bool { return r.First }) // a leak before what only allocates much
+	if s.waitsMostly() {
+		s.findWork()
+	}
 	s.findAllocations()
 	s.findRules(judged, func(*rules.Rule) bool { return true })
 	s.findMost()
 	s.mixFindings()
 	return nil
+}
+
+// worksLittle is of which part of elapsed time CPU time is little, one in so many.
+const worksLittle = 4
+
+// waitsMostly reports whether the program worked so little that where it did is not why it is slow. That Main waits for
+// the end of it does not count.
+func (s *Summary) waitsMostly() bool {
+	return s.Timing != nil && s.Timing.Total.Inclusive.CPU < (s.Timing.Elapsed()-s.forEnd)/worksLittle
 }
 
 // mixFindings puts the first finding of each kind before the second ones: what a program does in vain may be of several

@@ -1,8 +1,14 @@
 package report
 
 import (
+	"math"
+	"math/bits"
+	"slices"
+	"time"
+
 	"github.com/clrprof/clrprof/internal/analysis"
 	q "github.com/clrprof/clrprof/internal/quantity"
+	"github.com/clrprof/clrprof/internal/session"
 )
 
 // Lifetime is what a summary says of the ends of objects.
@@ -39,8 +45,49 @@ func (l *Lifetime) All() q.Count { return l.Collections[0] + l.Collections[1] + 
 // Waste is what survived generations 0 and 1 and then died in 2: its promotion was in vain.
 func (l *Lifetime) Waste() q.Amount { return l.Lifetime.Dead[2] }
 
-// siteText are the text columns of the sections about sites.
-const siteText = "name bytes bytes_percent from instances function"
+// The text columns of the sections about sites: what was wasted is a share of the waste, and what grows has a rate.
+const (
+	siteText    = "name bytes bytes_percent from instances function"
+	wasteText   = "name bytes part_percent from instances function"
+	growingText = "name bytes bytes_percent bytes_per_minute from instances function"
+)
+
+// partColumns are those of the sections about sites alone.
+var partColumns = []Column{
+	{Key: "part_percent", Title: "% of waste", Kind: Percent, data: dataMemory, cell: func(_ *context, r *Row) Cell {
+		return Cell{Percent: q.PercentOf(r.values.Inclusive.Bytes, r.part.Bytes), Empty: r.part.IsZero()}
+	}},
+	{Key: "bytes_per_minute", Title: "Per minute", Kind: Bytes, data: dataMemory, cell: func(c *context, r *Row) Cell {
+		rate, ok := perMinute(r.values.Inclusive.Bytes, c.span(r.process))
+		return Cell{Number: int64(rate), Empty: !ok || r.part.IsZero()}
+	}},
+}
+
+// perMinute is how many bytes a minute has on average; not ok: there are too many, or no time.
+func perMinute(b q.Bytes, span q.Nanoseconds) (rate q.Bytes, ok bool) {
+	if b < 0 || span <= 0 {
+		return 0, false
+	}
+	high, low := bits.Mul64(uint64(b), uint64(time.Minute))
+	if high >= uint64(span) {
+		return 0, false
+	}
+	n, _ := bits.Div64(high, low, uint64(span))
+	return q.Bytes(n), n <= math.MaxInt64
+}
+
+// span is how long a process ran in the span of time that is selected; 0: what is selected is none of time.
+func (c *context) span(process session.ProcessID) q.Nanoseconds {
+	sel, p := c.source.Selection(), c.processes.get(process)
+	if sel.InGCs() {
+		return 0
+	}
+	begin, end := max(sel.From, p.Begin), p.End
+	if sel.To != 0 {
+		end = min(end, sel.To)
+	}
+	return end - begin
+}
 
 // addLifetime adds what is known of the ends of objects, if they were followed.
 func (s *Summary) addLifetime(top int) error {
@@ -76,13 +123,13 @@ func (s *Summary) addLifetime(top int) error {
 	if s.Lifetime.Notes, err = s.context.lifetimeNotes(); err != nil {
 		return err
 	}
-	for _, section := range []struct{ key, title string }{
-		{analysis.SectionWaste, "Promotion waste: made here, survived generations 0 and 1, and died in 2"},
-		{analysis.SectionYoung, "Died young, in generation 0"},
-		{analysis.SectionGrowing, "Only growing: alive at the end, and more of it from slice to slice"},
+	for _, section := range []struct{ key, title, text string }{
+		{analysis.SectionWaste, "Promotion waste: made here, survived generations 0 and 1, and died in 2", wasteText},
+		{analysis.SectionYoung, "Died young, in generation 0", siteText},
+		{analysis.SectionGrowing, "Only growing: alive at the end, and more of it from slice to slice", growingText},
 	} {
 		for _, key := range []string{section.key, analysis.UserSection(section.key)} {
-			table, err := s.partTable(top, lifetimes.Sections[key])
+			table, err := s.partTable(top, lifetimes.Sections[key], section.text)
 			if err != nil {
 				return err
 			}
@@ -99,7 +146,7 @@ func (s *Summary) addLifetime(top int) error {
 
 // partTable lists the sites by a part of their lifetimes, which takes the place of what they allocated. There can be
 // millions of sites, so rows are made only of those that can be shown.
-func (s *Summary) partTable(top int, section analysis.LifetimeSection) (*Table, error) {
+func (s *Summary) partTable(top int, section analysis.LifetimeSection, text string) (*Table, error) {
 	view := lifetimeView
 	view.build = func(b *builder) error {
 		more, hidden := int(section.Sites), section.All
@@ -111,7 +158,7 @@ func (s *Summary) partTable(top int, section analysis.LifetimeSection) (*Table, 
 			}
 			row := b.groupRow(r.Group)
 			row.function = b.madeBy(row.function, row.from)
-			row.values, row.lifetime = both(r.Part), &r.Lifetime
+			row.values, row.lifetime, row.part = both(r.Part), &r.Lifetime, section.All
 			list = append(list, row)
 			more, hidden = more-1, hidden.Sub(r.Part)
 		}
@@ -123,7 +170,12 @@ func (s *Summary) partTable(top int, section analysis.LifetimeSection) (*Table, 
 	if err != nil {
 		return nil, err
 	}
-	table.Notes, table.Losses, table.Next, table.TextColumns = nil, nil, nil, s.columns(siteText)
+	for _, c := range partColumns {
+		if slices.Contains(keys(text), c.Key) {
+			table.Columns = append(table.Columns, c)
+		}
+	}
+	table.Notes, table.Losses, table.Next, table.TextColumns = nil, nil, nil, s.columns(text)
 	return table, nil
 }
 

@@ -75,10 +75,15 @@ func drawnLines(text string, width int) int {
 
 // write writes the summary in its shape.
 func (s summary) write(out *bufio.Writer, o Options) {
+	before := 0
 	for _, note := range s.Notes {
-		if note.Kind != report.NoteProbes { // findings come first
+		if !slices.Contains(afterFindings, note.Kind) {
 			fmt.Fprintln(out, wrap(Printable(words.Note(note)), o.Width))
+			before++
 		}
+	}
+	if before > 0 && len(s.Findings) > 0 {
+		fmt.Fprintln(out)
 	}
 	s.writeFindings(out, o)
 	s.writeFacts(out, o)
@@ -97,6 +102,10 @@ func (s summary) write(out *bufio.Writer, o Options) {
 		fmt.Fprintf(out, "  %s\n", Printable(s.command(next)))
 	}
 }
+
+// afterFindings are the kinds of notes that a summary ends with: the first line of one should be what it is about.
+var afterFindings = []report.NoteKind{report.NoteProbes, report.NoteSlept, report.NoteStolen,
+	report.NoteLeftRunning}
 
 // writeSections writes the lists and returns the titles of the columns for which there was no room.
 func (s summary) writeSections(out *bufio.Writer, o Options) (hidden []string) {
@@ -203,8 +212,11 @@ func (s summary) allRemarks() (said, how []string) {
 func (s summary) remarks() []string {
 	said, how := s.allRemarks()
 	for _, note := range s.Notes {
-		if note.Kind == report.NoteProbes {
+		switch {
+		case note.Kind == report.NoteProbes:
 			how = append(how, words.Note(note))
+		case slices.Contains(afterFindings, note.Kind):
+			said = append(said, words.Note(note))
 		}
 	}
 	if s.shape.brief && len(how) > 0 {
