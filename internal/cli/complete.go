@@ -134,7 +134,7 @@ func newRecoverCommand(e *environment) *cobra.Command {
 			facts[session.KeyNote] = "recovered from the memory of a run that could not write its session"
 			found, err := collect.Recover(args[0], output, force, facts)
 			if err != nil {
-				return exit(exitUnwritable, fmt.Errorf("recover %s: %w", args[0], err))
+				return exit(exitUnwritable, fmt.Errorf("recover: %w", err))
 			}
 			n := newNotes(e.stderr)
 			n.startWork()

@@ -64,9 +64,13 @@ func newReportCommand(e *environment) *cobra.Command {
 			"  clrprof report app.clrprof lines --json | jq '.[0]'",
 		Args: arguments(1, 4, "a SESSION"),
 		RunE: func(cmd *cobra.Command, args []string) error { return r.run(e, cmd, args) },
-		ValidArgsFunction: func(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
-			if len(args) != 1 {
+		ValidArgsFunction: func(_ *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
+			switch len(args) {
+			case 0:
 				return nil, cobra.ShellCompDirectiveDefault
+			case 1:
+			default:
+				return offerArgument(args[0], args[1], typed)
 			}
 			names := []string{"summary\ttotals, and the top of the other views"}
 			for _, v := range report.Views() {
@@ -123,6 +127,7 @@ func completeReport(cmd *cobra.Command) {
 	for _, flag := range []string{"sort", "columns"} {
 		_ = cmd.RegisterFlagCompletionFunc(flag, completeColumns)
 	}
+	offerNames(cmd, map[string]string{"root": "function"})
 	_ = cmd.RegisterFlagCompletionFunc("disable",
 		func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
 			return rules.IDs(), cobra.ShellCompDirectiveNoFileComp

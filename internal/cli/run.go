@@ -436,6 +436,9 @@ func (r *runFlags) choose(changed func(string) bool) error {
 
 // chooseLifetime settles whether objects are followed, and with that whether allocations are recorded.
 func (r *runFlags) chooseLifetime(changed func(string) bool) error {
+	if changed("memory") && !r.memory && !r.time && !r.lifetime {
+		return usage("--memory=false leaves nothing to record: give --time")
+	}
 	if !changed("lifetime") {
 		r.lifetime = !r.memory && !r.time
 	}

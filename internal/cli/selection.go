@@ -59,6 +59,8 @@ func (f *selectionFlags) addLimits(cmd *cobra.Command) {
 	} {
 		flags.StringArrayVar(flag.to, flag.name, nil, flag.usage)
 	}
+	offerNames(cmd, map[string]string{"function": "function", "focus": "function", "type": "type", "module": "module",
+		"process": "process"})
 }
 
 // selection compiles the flags for the session.

@@ -31,3 +31,9 @@ func (c *context) shortTypeName(id session.TypeID) string {
 
 // maxElements bounds arrays of arrays, whose nesting has no end in a damaged session.
 const maxElements = 8
+
+// WithoutParameters returns the name of a function up to its parameters, as it can be given to find it.
+func WithoutParameters(function string) string {
+	head, _ := names.CutParameters(function)
+	return head
+}
