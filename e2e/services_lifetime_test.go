@@ -119,7 +119,7 @@ func TestAttachLifetimeOften(t *testing.T) {
 		collections := int64(0)
 		for i := range times {
 			a := x.attach("load", "--for", fmt.Sprint(1+i*7%50, "ms"), "--sample-counters", "0", fmt.Sprint("--final-gc=", i%2 == 0))
-			a.ends(0, "let go of process")
+			a.ends(0, "detached from process")
 			checkTables(t, a.session)
 			for _, row := range query[struct{ N, Followed int64 }](t, a.session,
 				"SELECT count(*) AS n, (SELECT count(*) FROM process_lifetime) AS followed FROM gc") {

@@ -91,7 +91,7 @@ func (x *service) detach(a *attachment) {
 	if r := x.s.run("ctl", itoa(x.pid), "detach"); r.exit != 0 || r.stdout != "detached\n" {
 		x.t.Fatalf("detach: exit code %d: %s%s", r.exit, r.stdout, r.stderr)
 	}
-	a.ends(0, "let go of process")
+	a.ends(0, "detached from process")
 }
 
 // ends waits for the end of attach.
@@ -189,7 +189,7 @@ func TestAttachOften(t *testing.T) {
 		var recorded int64
 		for i := range times {
 			a := x.attach("load", "--for", fmt.Sprint(1+i%7, "ms"), "--sample-counters", "0")
-			a.ends(0, "let go of process")
+			a.ends(0, "detached from process")
 			for _, row := range query[struct{ N int64 }](t, a.session,
 				"SELECT sum(instances) AS n FROM types WHERE name = 'Steps.Load'") {
 				recorded += row.N
@@ -235,19 +235,19 @@ func TestAttachSteered(t *testing.T) {
 	x.s.run("ctl", itoa(x.pid), "pause")
 	x.do("make 300")
 	a.signal(unix.SIGINT)
-	a.ends(0, "let go of process")
+	a.ends(0, "detached from process")
 	a.counted(map[string]int64{"Steps.Item": 20})
 
 	a = x.attach("condition", "--stop-when", "allocations > 1000")
 	x.do("make 5000")
-	a.ends(0, "let go of process")
+	a.ends(0, "detached from process")
 	a.counted(map[string]int64{"Steps.Item": 5000})
 	x.do("make 1")
 
 	a = x.attach("term", "--include", "Steps.*")
 	x.do("make 2")
 	a.signal(unix.SIGTERM)
-	a.ends(0, "let go of process")
+	a.ends(0, "detached from process")
 	a.counted(map[string]int64{"Steps.Item": 2})
 	x.finish()
 }

@@ -96,7 +96,7 @@ func Parse(text string) (*Budget, error) {
 	}
 	switch n := len(b.Limits); {
 	case n == 0:
-		return nil, fmt.Errorf("%w: there is no [[limit]]", ErrBudget)
+		return nil, fmt.Errorf("%w: it has no [[limit]]", ErrBudget)
 	case n > maxLimits:
 		return nil, fmt.Errorf("%w: %d limits are more than %d", ErrBudget, n, maxLimits)
 	}

@@ -30,16 +30,16 @@ var drafts = []struct {
 	about string
 	limit Limit
 }{
-	{"All that the program allocates: the same work allocates the same, on every machine.",
+	{"All that the program allocates: the same work allocates the same on every machine.",
 		Limit{Name: "all bytes", Metric: "bytes"}},
 	{"", Limit{Name: "all objects", Metric: "allocations"}},
-	{"What your code allocates, or lets be allocated: without the runtime's start.",
+	{"What your code allocates, or causes to be allocated: without the runtime's startup.",
 		Limit{Name: "your code", Metric: "bytes", Mine: true}},
-	{"Objects that lived long and died all the same; caches and buffers that are too short-lived.",
+	{"Objects that lived long and then died: caches and buffers that are too short-lived.",
 		Limit{Name: "died in generation 2", Metric: "gen2_bytes"}},
-	{"What is left at the end: leaks grow it.", Limit{Name: "alive at the end", Metric: "alive_bytes"}},
+	{"What is left at the end: leaks make it grow.", Limit{Name: "alive at the end", Metric: "alive_bytes"}},
 	{"Collections depend a little on the machine's memory.", Limit{Name: "collections", Metric: "gcs"}},
-	{"Calls: the same work makes the same.", Limit{Name: "calls", Metric: "calls"}},
+	{"Calls: the same work makes the same calls.", Limit{Name: "calls", Metric: "calls"}},
 }
 
 // Draft returns the text of a first budget: what a session has, and so much more, such as 0.1. Errors are ErrNothing,

@@ -34,7 +34,7 @@ func newAttachCommand(e *environment) *cobra.Command {
 	a := &attachFlags{}
 	cmd := &cobra.Command{
 		Use:   "attach [flags] PID",
-		Short: "Record the allocations of a process that runs, and let go of it again",
+		Short: "Record the allocations of a running process, then detach from it",
 		Long: "Record every allocation of a running .NET process from now on, and in which generation each of\n" +
 			"these objects dies, until --for is over, clrprof ctl PID detach or Ctrl-C. Then the process runs\n" +
 			"on unrecorded, and can be attached to again. It must have been started with what clrprof env\n" +
@@ -148,7 +148,7 @@ func (a *attachFlags) run(e *environment, pid int) error {
 		return a.attachFailed(notes, res, err)
 	}
 	if res.Running {
-		notes.say("let go of process %d, which runs on", pid)
+		notes.say("detached from process %d, which runs on", pid)
 	} else {
 		notes.say("process %d has ended", pid)
 	}

@@ -33,7 +33,7 @@ func newDraftCommand(e *environment) *cobra.Command {
 		Use:   "init SESSION",
 		Short: "Write a first budget from a run",
 		Long: "Write a first budget from a run: what it allocated, kept and called, in all, by your code and by the functions\n" +
-			"that allocate the most, and some more. It is a text to be edited: docs/budgets.md describes it.",
+			"that allocate the most, and some more. It is meant to be edited: docs/budgets.md describes it.",
 		Example: "  clrprof budget init app.clrprof\n" +
 			"  clrprof check app.clrprof --budget budget.toml\n" +
 			"  clrprof budget init app.clrprof --headroom 25 -o -",

@@ -172,7 +172,7 @@ func (s *samples) choose(patterns []string) error {
 		return !slices.ContainsFunc(compiled, func(p pattern.Pattern) bool { return p.Match(names) })
 	})
 	if len(s.counters) == 0 {
-		return usage("--name: none of the session's %d counters is called so", all)
+		return usage("--name: none of the session's %d counters has such a name", all)
 	}
 	return nil
 }

@@ -34,8 +34,8 @@ func newCtlCommand(e *environment) *cobra.Command {
 	c := &ctlFlags{}
 	cmd := &cobra.Command{
 		Use:   "ctl SESSION|PID COMMAND [NAME [TEXT]]",
-		Short: "Look at a recording that goes on, and change it: pause, resume, mark, snapshot",
-		Long: "Look at a recording that goes on, and change it. The recording is named by its session's file, or by the\n" +
+		Short: "Look at a running recording, and change it: pause, resume, mark, snapshot",
+		Long: "Look at a running recording, and change it. The recording is named by its session's file, or by the\n" +
 			"process id of a process that is recorded. Commands:\n\n" +
 			"  status           what is recorded, and how much there is so far\n" +
 			"  pause, resume    record nothing, and record again; who pauses twice resumes twice\n" +

@@ -48,7 +48,7 @@ func (f *shapeFlags) check(chosen exportFormat) error {
 	case f.by != "" && !slices.Contains(shapeGroups, f.by):
 		return exit(exitUsage, report.Unknown("--by", f.by, shapeGroups))
 	case f.hot && f.reverse:
-		return usage("--hot is the way from the root down: give it or --bottom-up")
+		return usage("--hot is the path from the root down: give either it or --bottom-up")
 	case chosen.name == "html" && (f.async != "" || f.root != "" || f.by != "" || f.fold || f.merge || f.hot ||
 		f.reverse):
 		return usage("a page without its session has the call tree as it is in report, but for --min-share: " +

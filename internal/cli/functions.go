@@ -27,8 +27,8 @@ var controlFlags = [4]struct{ name, usage string }{
 	{instrument.FlagStartAt, "record from a call of one of these functions on: PATTERN[:POINT][:LEVEL], with " +
 		"POINT before|after|top|bottom and LEVEL global|process|thread; give --stopped to record nothing before"},
 	{instrument.FlagStopAt, "record nothing more from a call of one of these functions on, as --start-at"},
-	{instrument.FlagPauseAt, "pause at each call of these functions once more, as --start-at"},
-	{instrument.FlagResumeAt, "resume at each call of these functions what was paused once, as --start-at"},
+	{instrument.FlagPauseAt, "pause once more at each call of these functions, as --start-at"},
+	{instrument.FlagResumeAt, "undo one pause at each call of these functions, as --start-at"},
 }
 
 func (a *functionFlags) add(f *pflag.FlagSet) {
@@ -36,7 +36,7 @@ func (a *functionFlags) add(f *pflag.FlagSet) {
 		"mark each call of these functions, named as for --include, or another moment of it: PATTERN[:before|after|"+
 			"top|bottom], such as Shop.Orders.Load:after for each return")
 	f.BoolVar(&a.markRequests, "mark-requests", false,
-		"mark each request of an ASP.NET Core server when its endpoint has been chosen, by the name of that")
+		"mark each request of an ASP.NET Core server when its endpoint has been chosen, by the endpoint's name")
 	f.StringSliceVar(&a.inside, instrument.FlagInside, nil,
 		"record a thread only while it is in a call of one of these functions, named as for --include: themselves, and "+
 			"what they call; with :process behind the name all threads of a process, while one is in such a call")

@@ -27,8 +27,8 @@ func (p *planFlags) add(cmd *cobra.Command) {
 		"Type.Method, with * for any characters; what others allocate counts for their callers, and with --time they "+
 		"count as framework code")
 	f.StringSliceVar(&p.exclude, "exclude", nil, "leave out functions of these; what they do counts for their callers")
-	f.StringSliceVar(&p.mine, "mine", nil, "modules that are your code, with * for any characters, beside those that "+
-		"are by themselves: the projects of the program's deps.json, or what lies beside it")
+	f.StringSliceVar(&p.mine, "mine", nil, "modules that are your code, with * for any characters, besides those "+
+		"found to be: the projects of the program's deps.json, or what lies beside it")
 	f.StringVar(&p.instrument, "instrument", string(instrument.Boundary),
 		"with --time: boundary (your code, and calls that it makes into the framework), mine (only your code), all")
 	f.IntVar(&p.small, "exclude-small", 0, "with --time: leave out functions with less than this many bytes of IL; "+

@@ -46,7 +46,7 @@ func findRecording(args []string) (string, error) {
 		return session, nil
 	}
 	return "", exit(exitUnreadable,
-		fmt.Errorf("process %d is not being recorded: only what clrprof run started or clrprof attach has is", pid))
+		fmt.Errorf("process %d is not being recorded: only what clrprof run has started, or clrprof attach has attached to, is", pid))
 }
 
 // ask sends a request to the recording that is written to a session.

@@ -275,7 +275,7 @@ func (r *reportFlags) checkChoices(name string, view report.View) error {
 		return usage("view %s has no --async, --root, --hot, --fold-recursion, --min-share and --bottom-up: they are "+
 			"for the view calltree", name)
 	case r.reverse && r.hot:
-		return usage("--hot is the way from the root down: give it or --bottom-up")
+		return usage("--hot is the path from the root down: give either it or --bottom-up")
 	case r.share < 0:
 		return usage("--min-share cannot be negative")
 	case name != "summary" && r.allCode:

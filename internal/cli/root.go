@@ -224,10 +224,10 @@ func (o *outputFlags) add(cmd *cobra.Command) {
 	f.BoolVar(&o.json, "json", false, "print JSON: an array with one object for each row")
 	f.BoolVar(&o.csv, "csv", false, "print CSV (RFC 4180), with the column keys as first line")
 	f.BoolVar(&o.tsv, "tsv", false, "print tab-separated values, with the column keys as first line")
-	f.StringVar(&o.color, "color", "auto", "colours: auto (on a terminal, and not with NO_COLOR set), always, never")
-	f.IntVar(&o.width, "width", 0, "columns to print text in (default: the terminal's; unlimited without one)")
+	f.StringVar(&o.color, "color", "auto", "colours: auto (on a terminal, unless NO_COLOR is set), always, never")
+	f.IntVar(&o.width, "width", 0, "width of text, in columns (default: the terminal's; unlimited without one)")
 	f.BoolVar(&o.noPager, "no-pager", false,
-		"print all at once also on a terminal; otherwise $PAGER, or less, shows text screen by screen")
+		"print all at once even on a terminal; otherwise $PAGER, or less, shows text screen by screen")
 	f.BoolVar(&o.fullNames, "full-names", false, "print functions and types with their namespaces in text too")
 }
 

@@ -253,7 +253,7 @@ func (r *runFlags) record(e *environment, notes *notes, options collect.Options,
 	var busy sync.Once
 	options.OnBusy = func() {
 		busy.Do(func() {
-			notes.say("another program reads the session and keeps it locked: it is written when that program is done")
+			notes.say("another program is reading the session and keeps it locked: it will be written when that program is done")
 		})
 	}
 	var ended sync.Once
@@ -279,7 +279,7 @@ func (r *runFlags) record(e *environment, notes *notes, options collect.Options,
 	}
 	options.Live, options.Opened = own.feed, func(path string) {
 		if own.open(path); own.err != nil {
-			notes.say("%v: it is recorded, but clrprof top and clrprof ctl cannot reach it", own.err)
+			notes.say("%v: the recording goes on, but clrprof top and clrprof ctl cannot reach it", own.err)
 		}
 		page.open(path)
 	}

@@ -29,7 +29,7 @@ func (f *selectionFlags) add(cmd *cobra.Command) {
 	flags, t := cmd.Flags(), &f.terms
 	flags.StringArrayVar(&t.Hide, "hide", nil,
 		"leave functions that match out of stacks: what they did counts for their callers")
-	flags.BoolVar(&t.MyCode, "my-code", false, "show stacks with your code and what it calls alone: what the "+
+	flags.BoolVar(&t.MyCode, "my-code", false, "show only your code, and what it calls, in stacks: what the "+
 		"framework did beyond that counts for the function that your code called")
 }
 

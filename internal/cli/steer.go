@@ -30,13 +30,13 @@ func (s *steerFlags) add(f *pflag.FlagSet) {
 		"record nothing until clrprof ctl resume, SIGUSR1 or the program itself says so")
 	f.BoolVar(&s.stopped, "stopped", false,
 		"record nothing until clrprof ctl start, --start-at or the program itself says so")
-	f.DurationVar(&s.after, "after", 0, "record nothing until so long after the start, such as 2m")
-	f.DurationVar(&s.For, "for", 0, "record for so long, such as 30s; then the command runs on without")
+	f.DurationVar(&s.after, "after", 0, "record nothing until this long after the start, such as 2m")
+	f.DurationVar(&s.For, "for", 0, "record for this long, such as 30s; the command then runs on unrecorded")
 	f.StringVar(&s.stopWhen, "stop-when", "",
 		"record until this is so: allocated, allocations, calls or time, then > and a number, such as "+
 			"'allocated > 2GB'")
 	f.BoolVar(&s.signals, "control-signals", false,
-		"SIGUSR1 to clrprof pauses and resumes, SIGUSR2 makes a mark; without this flag the command gets them")
+		"SIGUSR1 to clrprof pauses and resumes, SIGUSR2 makes a mark; without this flag they go to the command")
 }
 
 func (s *steerFlags) check() error {

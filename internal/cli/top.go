@@ -55,13 +55,13 @@ func newTopCommand(e *environment) *cobra.Command {
 	}
 	f := cmd.Flags()
 	f.BoolVar(&o.once, "once", false, "print the rates of a quarter of a second as text, and end")
-	f.BoolVar(&o.json, "json", false, "print messages as JSON, one in a line, until the recording ends; with --once: "+
+	f.BoolVar(&o.json, "json", false, "print messages as JSON, one per line, until the recording ends; with --once: "+
 		"one with all so far (docs/live.md)")
 	f.StringVar(&o.sort, "sort", top.Orders()[0], "order of functions and types: "+strings.Join(top.Orders(), ", "))
 	f.StringVar(&o.list, "list", lists[0], "which list --once prints: "+strings.Join(lists, ", "))
 	f.IntVar(&o.rows, "top", onceRows, "rows that --once prints, 0: all")
 	f.IntVar(&o.width, "width", 0, "columns that --once prints in (default: the terminal's; unlimited without one)")
-	f.StringVar(&o.color, "color", "auto", "colours: auto (on a terminal, and not with NO_COLOR set), always, never")
+	f.StringVar(&o.color, "color", "auto", "colours: auto (on a terminal, unless NO_COLOR is set), always, never")
 	return cmd
 }
 

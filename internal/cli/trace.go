@@ -146,18 +146,18 @@ func recoverTrace(n *notes, sessionPath string, found collect.Recovered, force b
 func tellTraceLosses(n *notes, t *calltrace.Totals) {
 	switch d := t.Dropped; {
 	case d.Err != nil:
-		n.say("the trace has not %d events, which could not be stored: %v", d.Events, d.Err)
+		n.say("the trace lacks %d events, which could not be stored: %v", d.Events, d.Err)
 	case d.First:
-		n.say("the trace has the last events: not %d that came before these; --trace-limit gives it more room, "+
+		n.say("the trace has only the last events: it lacks %d that came before them; --trace-limit gives it more room, "+
 			"--include and --exclude choose functions", d.Events)
 	case d.Events > 0:
-		n.say("the trace ends at its limit: it has not %d events that came later; --trace-limit gives it more room, "+
+		n.say("the trace ends at its limit: it lacks %d later events; --trace-limit gives it more room, "+
 			"--include and --exclude choose functions", d.Events)
 	}
 	if t.Missed > 0 {
-		n.say("the trace has not %d events, which came faster than they could be stored: it says where", t.Missed)
+		n.say("the trace lacks %d events, which came faster than they could be stored: it says where", t.Missed)
 	}
 	if t.NotTold > 0 {
-		n.say("the trace has not %d beginnings and ends of collections, for want of memory", t.NotTold)
+		n.say("the trace lacks %d beginnings and ends of collections, for want of memory", t.NotTold)
 	}
 }

@@ -84,7 +84,7 @@ func NewDirectory(bases []string) (*Directory, error) {
 		}
 		errs = append(errs, err)
 	}
-	return nil, fmt.Errorf("make a directory for shared memory: %w", errors.Join(errs...))
+	return nil, fmt.Errorf("making a directory for shared memory: %w", errors.Join(errs...))
 }
 
 func newDirectoryIn(base, prefix string) (*Directory, error) {

@@ -160,7 +160,7 @@ func (d *Dormant) denied(what string) error {
 			"be that user (sudo -u %s clrprof attach %d), or CAP_SYS_PTRACE and CAP_DAC_OVERRIDE, as root has", ErrDenied,
 			d.PID, name, d.UID, os.Geteuid(), what, name, d.PID)
 	}
-	return fmt.Errorf("%w: process %d is this user's, and yet may not be looked into (%s): it has other rights than this "+
+	return fmt.Errorf("%w: process %d belongs to this user, but may not be inspected (%s): it has other rights than this "+
 		"process, is not dumpable (prctl PR_SET_DUMPABLE), or is in another user namespace: it needs CAP_SYS_PTRACE, as "+
 		"root has", ErrDenied, d.PID, what)
 }
@@ -338,7 +338,7 @@ func (d *Dormant) NewDirectory() (*Directory, error) {
 		return nil, d.denied("write to " + base)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("make a directory for shared memory: %w", err)
+		return nil, fmt.Errorf("making a directory for shared memory: %w", err)
 	}
 	if err := d.Give(directory.Path); err != nil {
 		return nil, errors.Join(err, directory.Remove())

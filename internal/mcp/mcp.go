@@ -67,7 +67,7 @@ func New(version string, sessions []*session.Session) *Server {
 	add(s, "view", "A view of a session: functions, types, lines, calltree, callers, lifetime, gcs, rules (mistakes, "+
 		"and what to do instead) and so on. Values are exact; sizes are bytes, times nanoseconds.",
 		s.view)
-	add(s, "explain_site", "Where the most is allocated (or time is spent): the places that match, each with its "+
+	add(s, "explain_site", "Where most is allocated (or most time is spent): the places that match, each with its "+
 		"whole stack, type, values and lifetime.",
 		s.explain)
 	add(s, "diff", "What changed between two sessions, by function, type or line; matched by name, so the program "+

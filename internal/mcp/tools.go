@@ -29,7 +29,7 @@ type filters struct {
 	Types      []string `json:"type,omitempty" jsonschema:"only objects of types that match"`
 	Focus      []string `json:"focus,omitempty" jsonschema:"only stacks with a function that matches; with ! before it, without one"`
 	Hide       []string `json:"hide,omitempty" jsonschema:"leave functions that match out of stacks"`
-	MyCode     bool     `json:"my_code,omitempty" jsonschema:"show stacks with the user's code and what it calls alone"`
+	MyCode     bool     `json:"my_code,omitempty" jsonschema:"show only the user's code, and what it calls, in stacks"`
 	Filter     string   `json:"filter,omitempty" jsonschema:"clauses FIELD OPERATOR VALUE with and, or, not and parentheses; fields are those above, time, mark (its name) and gc (number), operators = <> < > <= >="`
 	From       float64  `json:"from_seconds,omitempty" jsonschema:"only from this time since the start on"`
 	To         float64  `json:"to_seconds,omitempty" jsonschema:"only up to this time since the start"`

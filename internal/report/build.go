@@ -57,7 +57,7 @@ func (v View) buildIn(c *context, o Options) (*Table, error) {
 	b.showProcess()
 	err = v.build(b)
 	if b.cut {
-		b.next(NoteDeeper, o.Depth)
+		b.next(NoteDeeper, Things{o.Depth, "level"})
 	}
 	if b.trimmed {
 		b.next(NoteSmaller, o.Min, c.measures())

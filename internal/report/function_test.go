@@ -94,7 +94,7 @@ func TestFunctionSource(t *testing.T) {
 				"48 B  60.00             1       7          Pay(new B(),",
 				"                              8              1);"}, nil},
 		"changed": {path, began.Add(time.Hour), []string{"var a = new A();"},
-			[]string{path + " was changed after the recording began: its lines may be others now."}},
+			[]string{path + " was changed after the recording began: its lines may differ now."}},
 		"absent": {"/no/such/Shop.cs", time.Time{}, []string{"24 B  30.00             1       5"},
 			[]string{"Without the text of /no/such/Shop.cs: no such file or directory."}},
 		"no code": {"/etc/passwd", time.Time{}, nil,

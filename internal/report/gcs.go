@@ -11,7 +11,7 @@ import (
 // gcsView is the list of collections.
 var gcsView = View{
 	Name:  "gcs",
-	Short: "garbage collections in the order of time",
+	Short: "garbage collections, in order of time",
 	Text:  Options{Top: 60},
 	columns: keys("number process_id process_name generation induced at_ns pause_ns agent_ns finalizable " +
 		"before_objects before_bytes dead_objects dead_bytes survived_objects survived_bytes promoted_objects " +

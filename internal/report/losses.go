@@ -10,7 +10,7 @@ import (
 // lossesView is the list of losses, with what each of them means.
 var lossesView = View{
 	Name:  "losses",
-	Short: "what is missing or inexact, which numbers that touches, and what to do about it",
+	Short: "what is missing or inexact, which numbers that affects, and what to do about it",
 	Text:  Options{Top: 40},
 	columns: keys("reason missing events unit affected_allocations affected_bytes process_id process_name meaning " +
 		"touches advice"),

@@ -13,7 +13,7 @@ import (
 // marksView is the list of marks.
 var marksView = View{
 	Name:    "marks",
-	Short:   "moments that somebody marked, in the order of time",
+	Short:   "moments that were marked, in order of time",
 	Text:    Options{Top: 60},
 	columns: keys("mark_id mark_name mark_number mark_ns mark_text mark_source process_id process_name thread_id"),
 	text:    keys("mark_name mark_ns mark_text mark_source mark_id"),

@@ -21,7 +21,7 @@ const (
 	NoteAsync              NoteKind = "async"               // async methods are below their callers
 	NotePhysical           NoteKind = "physical"            // the stacks are as they were, for lifetimes are shown
 	NoteRaw                NoteKind = "raw"                 // elapsed times hold what the probes added
-	NoteDeeper             NoteKind = "deeper"              // levels that are shown
+	NoteDeeper             NoteKind = "deeper"              // Things: the levels that are shown
 	NoteSmaller            NoteKind = "smaller"             // percent, and of what
 	NoteAges               NoteKind = "ages"                // what the columns of ages are
 	NoteAgesWhole          NoteKind = "ages-whole"          // ages are not of the span that is selected

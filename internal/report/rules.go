@@ -11,7 +11,7 @@ import (
 // rulesView shows the findings of rules.
 var rulesView = View{
 	Name:   "rules",
-	Short:  "what the program does that costs much, and what to do instead",
+	Short:  "what the program does that is expensive, and what to do instead",
 	Text:   Options{Top: 40},
 	Judges: true,
 	places: true,

@@ -57,10 +57,10 @@ func TestEmbeddedText(t *testing.T) {
 			" is from the symbols: no such file or directory.", "static void Main()"},
 		"not embedded": {false, dotnettest.DebugPortable, "", false, "Without the text of", ""},
 		"another, no source": {false, dotnettest.DebugPortable, other, false,
-			" is not what was compiled: its lines may be others.", "// another one"},
+			" is not what was compiled: its lines may differ.", "// another one"},
 		"no symbols": {true, dotnettest.DebugPortable, "", true, "Without the text of", ""},
 		"another, no symbols": {true, dotnettest.DebugPortable, other, true,
-			" was changed after the recording began: its lines may be others now.",
+			" was changed after the recording began: its lines may differ now.",
 			"// another one"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -438,7 +438,7 @@ func (s *Summary) addHotPath(key, title, text string, weight func(cost) int64) e
 		return err
 	}
 	if passed != nil {
-		title += fmt.Sprintf(", past %s that is of no recorded code", share(heaviest, *passed, weight))
+		title += fmt.Sprintf(", past %s in code that is not recorded", share(heaviest, *passed, weight))
 	}
 	if len(s.context.processes.list) > 1 {
 		hot = append([]Row{heaviest}, hot...)

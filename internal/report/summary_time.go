@@ -66,7 +66,7 @@ func (s *Summary) addTimes(top int) error {
 		return err
 	}
 	for _, section := range []listed{
-		{"functions_by_cpu_exclusive", "Functions with most individual work: CPU time, without what they call",
+		{"functions_by_cpu_exclusive", "Functions that work most themselves: CPU time, without what they call",
 			functionsView, "cpu_exclusive",
 			"name cpu_exclusive cpu_exclusive_percent elapsed_exclusive elapsed_exclusive_percent calls module"},
 		{"functions_by_blocked_exclusive", "Functions that wait most: blocked, not for want of a processor",

@@ -102,7 +102,7 @@ func finalizable(f *facts, r *Rule) []Finding {
 	if n < often.objects {
 		return nil
 	}
-	return whole(r, q.Amount{}, "%s waited for their finalizers after they had died", n.Of("object"))
+	return whole(r, q.Amount{}, "%s died and waited to be finalized", n.Of("object"))
 }
 
 // died is the evidence of rules about what died.

@@ -22,29 +22,28 @@ var all = []Rule{
 		Advice: "A healthy program has at least five collections of generation 1 for one of generation 2. Look for " +
 			"large objects (loh-churn) and for what dies in generation 2 (mid-life)."},
 	{ID: "gc-time", Severity: Warning, First: true, needs: lifetimes, find: program(gcTime),
-		Title: "Much time is pauses of collections",
+		Title: "Much time goes into pauses of collections",
 		Advice: "Allocate less, and keep less alive while much is allocated; functions and types say where. Pauses " +
 			"are longer while lifetimes are recorded."},
 	{ID: "induced-gcs", Severity: Information, needs: lifetimes, find: program(inducedGCs),
 		Title:  "The program asks for collections",
-		Advice: "Leave it to the runtime when to collect: GC.Collect makes short-lived objects older."},
+		Advice: "Let the runtime decide when to collect: GC.Collect promotes short-lived objects."},
 	{ID: "pinning", Severity: Information, needs: lifetimes, find: program(pinning),
 		Title: "Many objects are pinned",
 		Advice: "Pin for a short time, or allocate long-lived buffers with GC.AllocateArray(pinned: true); survivors " +
 			"says which roots pin."},
 	{ID: "finalizer-queue", Severity: Information, needs: lifetimes, find: program(finalizable),
-		Title:  "Many objects wait for their finalizers",
-		Advice: "Dispose what has a finalizer: an object that is finalized lives for one more collection."},
+		Title:  "Many objects wait to be finalized",
+		Advice: "Dispose of objects with finalizers: one that is finalized survives one more collection."},
 	{ID: "mid-life", Severity: Warning, First: true, needs: lifetimes,
 		find: about(limits{bytes: leastBytes, share: true}, func(_ *facts, u *analysis.Use) q.Amount {
 			return u.Dead[2]
 		}, died(2)),
-		Title: "Objects live into generation 2 and die there",
-		Advice: "Let them die sooner (a cache that drops its entries after some seconds is worst), or keep and " +
-			"reuse them."},
+		Title:  "Objects live into generation 2 and die there",
+		Advice: "Let them die sooner, or keep and reuse them: a cache that drops its entries after some seconds is the worst case."},
 	{ID: "only-grows", Severity: Warning, First: true, needs: lifetimes,
 		find:   about(limits{bytes: leastBytes}, growing, alive).growingOnly(),
-		Title:  "A place whose objects only become more",
+		Title:  "Objects only accumulate",
 		Advice: "Find what holds them (run --snapshot, report snapshot TYPE), and let it drop what is not needed."},
 	{ID: "loh-churn", Severity: Warning, needs: lifetimes,
 		find: about(limits{objects: 10, bytes: 10 * leastBytes}, func(_ *facts, u *analysis.Use) q.Amount {
@@ -55,15 +54,13 @@ var all = []Rule{
 		Advice: "Reuse large arrays: ArrayPool<T>.Shared, or RecyclableMemoryStream. Only full collections free them."},
 	{ID: "just-above-loh", Severity: Information, needs: memory,
 		find:   about(limits{objects: 10}, born(justLarge), average).markedOnly(),
-		Title:  "Objects that are just large enough for the large object heap",
-		Advice: "Make the buffers smaller than 85,000 bytes with their header: then they die young."},
+		Title:  "Objects are just large enough for the large object heap",
+		Advice: "Keep buffers below 85,000 bytes, header included: then they die young."},
 	{ID: "finalizers", Severity: Information, needs: memory,
 		find: about(often, born(func(f *facts, u *analysis.Use) bool {
 			return f.trait(u.Type) == session.TraitFinalizer
 		}), objects),
-		Title: "Many objects have finalizers", Advice: "Such objects take a slower path when they are made, and " +
-			"without Dispose live for one more collection. Reuse them, or hold the resource in a SafeHandle that is " +
-			"made less often."},
+		Title: "Many objects have finalizers", Advice: "Such objects take longer to allocate and, unless disposed of, survive one more collection. Reuse them, or hold the resource in a SafeHandle that is created less often."},
 	{ID: "boxing", Severity: Warning, needs: memory, find: about(often, born(boxes), objects),
 		Title: "Value types are boxed", Advice: "Use generic collections and methods, string interpolation in place " +
 			"of format strings with arguments of type object, and typed fields."},
@@ -76,56 +73,54 @@ var all = []Rule{
 		Advice: "These are called for every look-up: compare fields, combine hashes with HashCode.Combine, and box " +
 			"nothing."},
 	{ID: "string-concat", Severity: Warning, needs: memory, find: about(often, born(calling(isConcat)), objects),
-		Title:  "Strings are joined again and again",
+		Title:  "Strings are concatenated again and again",
 		Advice: "In a loop each + copies the whole text: use StringBuilder, string.Create or string.Join."},
 	{ID: "string-format", Severity: Information, needs: memory, find: about(often, born(calling(isFormat)), objects),
 		Title: "Strings are formatted often", Advice: "Write to a span or a StringBuilder that is reused, or format " +
 			"only what is shown: a log message that is filtered out should not be made."},
 	{ID: "substrings", Severity: Information, needs: memory, find: about(often, born(calling(isSubstring)), objects),
-		Title:  "Many parts of strings are copied",
+		Title:  "Many substrings are copied",
 		Advice: "Take AsSpan in place of Substring, and enumerate in place of Split."},
 	{ID: "closures", Severity: Information, needs: memory, find: about(often, born(closures), objects),
-		Title: "Closures and delegates are made often",
+		Title: "Closures and delegates are created often",
 		Advice: "Make the lambda static, pass what it needs as an argument (many methods take a state), or keep the " +
 			"delegate in a field."},
 	{ID: "state-machines", Severity: Information, needs: memory, find: about(often, born(stateMachines), objects),
-		Title: "Async methods and iterators are made often",
+		Title: "State machines of async methods and iterators are created often",
 		Advice: "Return ValueTask where a method mostly ends without waiting, do not await in inner loops, and write " +
 			"hot iterators as loops."},
 	{ID: "enumerators", Severity: Information, needs: memory, find: about(often, born(enumerators), objects),
-		Title:  "Enumerators are made on the heap",
-		Advice: "foreach over the collection's own type, not over IEnumerable<T>, or use for."},
+		Title:  "Enumerators are allocated on the heap",
+		Advice: "Use foreach over the collection's own type, not over IEnumerable<T>, or a for loop."},
 	{ID: "linq", Severity: Information, needs: memory, find: about(often, born(linq), objects),
 		Title:  "LINQ in a hot path",
 		Advice: "Write hot queries as loops: each operator makes an enumerator and delegates."},
 	{ID: "collection-growth", Severity: Information, needs: memory,
-		find:  about(limits{objects: 100, bytes: leastBytes, share: true}, born(calling(isGrowth)), objects),
-		Title: "Collections grow step by step",
-		Advice: "Give the capacity when the collection is made: each step copies all elements to an array of twice " +
-			"the size."},
+		find:   about(limits{objects: 100, bytes: leastBytes, share: true}, born(calling(isGrowth)), objects),
+		Title:  "Collections grow step by step",
+		Advice: "Give the capacity when the collection is created: each step copies all elements to an array of twice the size."},
 	{ID: "exceptions", Severity: Warning, needs: memory, find: about(limits{objects: 100},
 		born(func(f *facts, u *analysis.Use) bool { return f.trait(u.Type) == session.TraitException }),
 		objects).markedOnly(),
 		Title:  "Exceptions are thrown often",
-		Advice: "Use TryParse, TryGetValue and the like: an exception costs some 10 µs and its stack trace."},
+		Advice: "Use TryParse, TryGetValue and the like: an exception costs some 10 µs, and its stack trace."},
 	{ID: "regex-in-loop", Severity: Warning, needs: memory,
 		find: about(limits{objects: 10}, born(func(f *facts, u *analysis.Use) bool {
 			return f.typeName(u.Type) == regexType
 		}), objects).markedOnly(),
-		Title:  "Regular expressions are made again and again",
-		Advice: "Make the Regex once, in a static field, or with [GeneratedRegex]."},
+		Title:  "Regular expressions are constructed again and again",
+		Advice: "Construct the Regex once, in a static field, or use [GeneratedRegex]."},
 	{ID: "reflection", Severity: Information, needs: memory, find: about(often, born(calling(isReflection)), objects),
 		Title:  "Reflection in a hot path",
-		Advice: "Keep what reflection finds, and make a delegate of a method that is called often."},
+		Advice: "Cache what reflection finds, and turn a method that is called often into a delegate."},
 	{ID: "lock-contention", Severity: Warning, Waiting: true, needs: times,
 		find:   timed(prefixed(lockWaits...), waits, waited),
 		Title:  "Threads wait for a lock",
-		Advice: "Hold the lock for a shorter time, and do no I/O and no waiting under it; or split what it protects."},
+		Advice: "Hold the lock for a shorter time, without I/O or waiting, or split what it protects."},
 	{ID: "sync-over-async", Severity: Warning, Waiting: true, needs: times,
-		find:  timed(isAsyncWait, calledToWait, waited),
-		Title: "A thread waits for asynchronous work",
-		Advice: "await the task: Task.Wait and Task.Result hold a thread of the pool while the work needs " +
-			"another one."},
+		find:   timed(isAsyncWait, calledToWait, waited),
+		Title:  "A thread waits for asynchronous work",
+		Advice: "Await the task: Task.Wait and Task.Result block a pool thread while the work needs another one."},
 	{ID: "byte-by-byte", Severity: Information, needs: times,
 		find: timed(func(name string) bool {
 			return strings.HasPrefix(name, "System.IO.") &&
@@ -151,7 +146,7 @@ func growing(f *facts, u *analysis.Use) q.Amount {
 }
 
 func alive(x *Finding, n Names) string {
-	return fmt.Sprintf("%s (%s) of type %s are alive, and in no slice of time fewer than before", x.Amount.Bytes,
+	return fmt.Sprintf("%s (%s) of type %s are alive, and in no slice of time were there fewer than before", x.Amount.Bytes,
 		x.Amount.Allocations.Of("object"), n.Type(x.Type))
 }
 

@@ -65,8 +65,8 @@ func (l Loss) kind() lossKind {
 			return k
 		}
 	}
-	return lossKind{reason: l.Reason, missing: true, why: "a reason that this clrprof does not know",
-		touches: "what a later version of clrprof says of it",
+	return lossKind{reason: l.Reason, missing: true, why: "a reason unknown to this version of clrprof",
+		touches: "what a later version of clrprof says about it",
 		advice:  "Look at the session with the version of clrprof that recorded it, or a later one."}
 }
 

@@ -37,15 +37,14 @@ var lossKinds = []lossKind{
 	{reason: LossUnreported, missing: true,
 		why: "this .NET does not report most boxes, multicast delegates and results of async methods, " +
 			"and the agent could not make it",
-		touches: "all views of allocations: such objects, of which nobody knows how many there were; allocations and " +
-			"bytes of the loss are 0 for that",
-		advice: "Record with another release of .NET: versions before 10 report all objects."},
+		touches: "all views of allocations: such objects, in unknown number: the loss therefore has 0 allocations and bytes",
+		advice:  "Record with another release of .NET: versions before 10 report all objects."},
 	{reason: LossStackTruncated,
 		why: "their stacks are deeper than --max-stack-depth, or there was no memory for more of them; " +
 			"their callers are shown as (truncated)",
 		touches: "calltree, callers and inclusive values: the callers beyond that are (truncated); types, threads and " +
 			"exclusive values are exact",
-		advice: "Record deeper stacks (--max-stack-depth); where stacks_lost is told too, give the agent more memory " +
+		advice: "Record deeper stacks (--max-stack-depth); where stacks_lost is reported too, give the agent more memory " +
 			"(--memory-limit)."},
 	{reason: LossStacks,
 		why: "most of the agent's memory limit (--memory-limit) was used up: from then on new stacks are " +
@@ -58,13 +57,13 @@ var lossKinds = []lossKind{
 		touches: "types and all that is by type; functions, lines and threads are exact",
 		advice:  nothingToDo},
 	{reason: LossThreadsFolded, unit: "thread",
-		why: "so many threads began before them that those of one name share a row in the list of threads",
+		why: "so many threads had begun before them that those with one name share a row in the list of threads",
 		touches: "threads, and selections by --thread: one row for all threads of a name; all sums are exact. Events " +
 			"are the threads that share rows",
 		advice: nothingToDo},
 	{reason: LossILMapTruncated, why: "a method is so long that its last lines are not known",
 		touches: "lines, ips and function: the last lines of the method; what it did as a whole is exact",
-		advice:  "Nothing needs to be done, unless these lines matter: then part the method."},
+		advice:  "Nothing needs to be done, unless these lines matter: then split the method."},
 	{reason: LossNameTruncated, why: "a name is so long that it was cut",
 		touches: "names in all views; the numbers are exact",
 		advice:  nothingToDo},
@@ -72,13 +71,12 @@ var lossKinds = []lossKind{
 	{reason: LossUntracked, missing: true,
 		why:     "objects there survived a garbage collection, and the agent had not seen them allocated",
 		touches: "all views of allocations, and those of lifetimes: these objects",
-		advice:  "It is not expected ever: report it as an error of clrprof, with the view header."},
+		advice:  "This should never happen: please report it as a bug in clrprof, with the view header."},
 	{reason: LossLifetimeFull,
 		why: "the agent's memory limit (--memory-limit) was reached: when they died is not known and " +
 			"they count as alive", touches: deathViews, advice: moreMemory},
 	{reason: LossMoves,
-		why: "the survivors of a garbage collection could not all be noted: from it on what dies counts " +
-			"as alive", touches: deathViews + " from that collection on; also what the agent notes of objects may " +
+		why: "not all survivors of a garbage collection could be noted: what dies from then on counts as alive", touches: deathViews + " from that collection on; also what the agent notes of objects may " +
 			"have been overwritten", advice: moreMemory},
 	{reason: LossAges,
 		why: "most of the agent's memory limit (--memory-limit) was used up: how old they became is " +
@@ -91,16 +89,14 @@ var lossKinds = []lossKind{
 		touches: "lifetime, ages and gcs: the last collection of the process",
 		advice:  "Let the process end by itself, before the recording ends."},
 	{reason: LossChanges,
-		why: "there was no room to tell what changed from one garbage collection to the next: from some " +
-			"on it is not known",
+		why:     "there was no room to note what changed from one garbage collection to the next: from some collection on it is not known",
 		touches: "diff-gcs, selections by --gc, and which places only grow: the later collections (gc_birth, gc_death)",
 		advice:  moreMemory},
 	{reason: LossSurvivors,
-		why: "so many garbage collections were looked at (--roots) that there was no room for more: why " +
-			"objects survived these is not known",
+		why: "so many garbage collections were examined (--roots) that there was no room for more: why objects survived the later ones is not known",
 		touches: "survivors: the later collections, once it has an eighth of --memory-limit; events are these " +
 			"collections",
-		advice: "Look at fewer collections (--roots), or give the agent more memory (--memory-limit)."},
+		advice: "Examine fewer collections (--roots), or give the agent more memory (--memory-limit)."},
 	{reason: LossSnapshot,
 		why: "the snapshot of the heap (--snapshot) could not be written or read: no space, no memory, " +
 			"or the process was killed",
@@ -110,8 +106,7 @@ var lossKinds = []lossKind{
 
 	{reason: LossControl,
 		why: "recording was paused and resumed so often that the process did not see all of it: pauses " +
-			"may be longer or shorter than they are said to be; or it went on before the probes were in that " +
-			"the pause had taken out",
+			"may be longer or shorter than they are said to be; or recording went on before the probes that the pause had taken out were back in",
 		touches: "how long nothing was recorded, and with that all sums: it can happen after 4,096 changes while the " +
 			"process does nothing that is recorded",
 		advice: "Pause and resume less often."},
@@ -157,24 +152,20 @@ var lossKinds = []lossKind{
 			"long",
 		advice: fewerCalls},
 	{reason: LossCallsUnmatched, unit: "call",
-		why: "their end was not seen, only that their frame was gone later: part of the time after it " +
-			"counts for them",
+		why: "their end was not seen, only that their frame had gone later: part of the time after their end counts for them",
 		touches: "times of these functions, which are too long, and of their callers, which are too short; calls are " +
 			"exact",
 		advice: nothingToDo},
 	{reason: LossCallsCut, unit: "call",
-		why: "they were taken for gone, and went on: what they called and did after that counts for " +
-			"their callers",
+		why:     "they were believed to have ended, and went on: what they called and did after that counts for their callers",
 		touches: "times of these functions, which are too short, and of their callers; calls are exact",
-		advice: "Where calls_folded is told too, do what that says: calls without memory cannot be unwound. Elsewhere " +
-			"it is not expected: report it as an error of clrprof."},
+		advice:  "Where calls_folded is reported too, do what that says: calls without memory cannot be unwound. Elsewhere it should not happen: please report it as a bug in clrprof."},
 	{reason: LossCallsJumped, unit: "call",
-		why: "they ended by a jump to another function, as the program demands it (tail., in F#): its " +
+		why: "they ended by a jump to another function, as the program demands (tail., in F#): its " +
 			"time counts for their callers and not for them",
 		touches: "inclusive times of these functions, and calltree: what they called stands beside them. With probes " +
 			"in IL only those for which the stack was too small",
-		advice: "Nothing needs to be done; without the prefix tail. (--tailcalls- of the F# compiler) they are calls " +
-			"as others."},
+		advice: "Nothing needs to be done; without the prefix tail. (--tailcalls- of the F# compiler) they are ordinary calls."},
 	{reason: LossCallsNested, unit: "call",
 		why: "the runtime made them while it looked for who handles an exception, as it calls handlers of " +
 			"AppDomain.FirstChanceException, within 16 others of the kind: they are not counted, nor is what they " +
@@ -196,8 +187,7 @@ var lossKinds = []lossKind{
 		advice: "Record with fewer --cpu-counters at once: the processor counts only some, and others may use them. " +
 			"After a pause nothing needs to be done."},
 	{reason: LossSystemEvents, unit: "interval",
-		why: "the list of system events (--events) was as long as it may be (--event-limit), or the agent's memory " +
-			"limit (--memory-limit) was half used up: the operating system acted in them, and they are not listed",
+		why:     "the list of system events (--events) had reached its limit (--event-limit), or half of the agent's memory limit (--memory-limit) was used up: the operating system acted in them, and they are not listed",
 		touches: "events: later ones are missing; the sums of what is listed are exact in all other views",
 		advice: "Raise --event-limit, list fewer kinds (--events), record fewer functions or a part of the run " +
 			"(--after, --for), or give the agent more memory (--memory-limit)."},
@@ -214,7 +204,7 @@ var lossKinds = []lossKind{
 			"for their callers, and there are no marks at them",
 		touches: "functions, calltree and callers: these functions are not in them, unless they allocated; marks of " +
 			"--mark-at",
-		advice: "Nothing can be done: their code has no form for probes. `clrprof report SESSION losses` names them, " +
+		advice: "Nothing can be done: there is no way to put probes into such code. `clrprof report SESSION losses` names them, " +
 			"and says why. Their callers are recorded."},
 	{reason: LossAsyncNotHooked, unit: "function",
 		why: "the runtime suspends these async methods itself (runtime-async), and probes would break " +

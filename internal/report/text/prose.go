@@ -19,7 +19,7 @@ type paragraph struct {
 // paragraphs says the rows of a table in prose, or in one sentence that there are none.
 func (t table) paragraphs() (list []paragraph, none string) {
 	if t.Prose == report.ProseLosses {
-		return t.losses(), "Nothing is missing, and nothing is inexact."
+		return t.losses(), "Nothing is missing or inexact."
 	}
 	return t.findings(), "No rule is broken."
 }

@@ -16,18 +16,15 @@ import (
 var sentences = map[report.NoteKind]string{
 	report.NoteAsync: "Async methods are below their callers, also what they did after they had waited; " +
 		"--async physical shows the stacks as they were.",
-	report.NotePhysical: "The stacks are as they were, also those of async methods: the columns of " +
-		"lifetimes are known of these alone.",
-	report.NoteRaw:     "Elapsed times are raw: with what the probes added.",
-	report.NoteDeeper:  "Hidden: what is deeper than %d levels; --depth 0 shows it.",
-	report.NoteSmaller: "Hidden: what is less than %g %% of %s; --min 0 shows it.",
-	report.NoteAges: "How many collections the objects survived that died (GCs) or are reachable at " +
-		"the end (alive); times, of those that survived one, with --columns.",
+	report.NotePhysical:  "The stacks are as they were, also those of async methods: the columns of lifetimes are known of these only.",
+	report.NoteRaw:       "Elapsed times are raw: with what the probes added.",
+	report.NoteDeeper:    "Hidden: everything deeper than %s; --depth 0 shows it.",
+	report.NoteSmaller:   "Hidden: everything below %g %% of %s; --min 0 shows it.",
+	report.NoteAges:      "How many collections objects survived that died (GCs), or that are reachable at the end (alive); times, for those that survived one, with --columns.",
 	report.NoteAgesWhole: "Ages are those of the whole run.",
 	report.NoteHotPath:   "Only the hot path by %s (docs/metrics.md).",
-	report.NoteHotWaited: "It goes past %s for which Main was blocked: what Main waits for is on other paths.",
-	report.NoteHotPassed: "It goes past %s of the process's %s, which code has that is not recorded, and that no recorded " +
-		"code called: (excluded).",
+	report.NoteHotWaited: "It skips %s for which Main was blocked: what Main waits for is on other paths.",
+	report.NoteHotPassed: "It skips %s of the process's %s, which belongs to code that is not recorded and that no recorded code called: (excluded).",
 	report.NoteBornBetween: "Born after collection %d and before collection %d, and reachable at the end; by " +
 		"the generation in which they are.",
 	report.NoteDiedBetween: "What was born and died between them: lifetime --gc %d..%d",
@@ -37,8 +34,7 @@ var sentences = map[report.NoteKind]string{
 		"than its own; exclusive ones do not.",
 	report.NoteNoLine: "(body): objects that no line of the function makes, such as closures at its " +
 		"beginning.",
-	report.NoteBody: "(body): time of a function after its last call, or before calls of which the " +
-		"line is not known.",
+	report.NoteBody: "(body): time of a function after its last call, or before calls whose line is not known.",
 	report.NoteUserLines: "Each line has what the framework did for it; (body): what a function did, or had " +
 		"done, on none of its lines.",
 	report.NoteWithoutLine: "%s of the bytes were allocated in functions without symbols and have no line.",
@@ -63,16 +59,16 @@ var sentences = map[report.NoteKind]string{
 	report.NoteSpan: "Alive: born less died within this time; more can have died than were born.",
 	report.NoteBackground: "Background GC was off during the run: the runtime turns it off when it reports what " +
 		"its collections do.",
-	report.NoteWholeGCs:      "Collections are of whole processes, of all threads, functions and types.",
+	report.NoteWholeGCs:      "Collections are those of whole processes: of all threads, functions and types.",
 	report.NoteMore:          "Hidden: %s; --top 0 shows them.",
 	report.NotePaused:        "Paused: nothing was recorded for %s of %s; the numbers are of the rest.",
 	report.NotePausedThreads: "Paused: of %s nothing was recorded for a while.",
 	report.NoteNotProbed:     "Without probes: %s: %s.",
 	report.NoteInside:        "Recorded only inside of %s: %s in it, %s, for %s in all.",
 	report.NoteOutside:       "Not recorded inside of %s: %s in it, %s, for %s in all.",
-	report.NoteAwaitsNoThread: "Awaited time (%s in all) is of no thread: a wait can begin on one and end on another. " +
+	report.NoteAwaitsNoThread: "Awaited time (%s in all) belongs to no thread: a wait can begin on one and end on another. " +
 		"functions shows it by method.",
-	report.NoteAwaitsWhole: "Awaited times are left out: they are known of whole processes, as a wait can begin in one " +
+	report.NoteAwaitsWhole: "Awaited times are left out: they are known for whole processes only, as a wait can begin in one " +
 		"part and end in another.",
 	report.NoteLessWeight: "Hidden: %s of less weight.",
 	report.NoteDisabled:   "Disabled: %s.",
@@ -92,7 +88,7 @@ var sentences = map[report.NoteKind]string{
 	report.NoteOfHeap:        "Percentages are of the heap.",
 	report.NoteWholeHeap:     "A snapshot is of the whole heap: of all threads, functions and types, at one time.",
 	report.NoteNoPath:        "No path to %s is known: no root holds one, or it retains too little.",
-	report.NoteNoRoots:       "Of no collection here it is known why objects survived it: see run --roots.",
+	report.NoteNoRoots:       "It is not known of any collection here why objects survived it: see run --roots.",
 	report.NoteSurvived:      "What survived GC %d (generation %d, at %s), and why; survivors N shows another.",
 	report.NoteTypePaths:     "↳ where most of a type was created; types NAME, or --depth, shows all paths.",
 	report.NoteWaitsForEnd: "%s of the blocked time is waiting for the end of Main, or for somebody to stop the program: in " +
@@ -108,15 +104,14 @@ var sentences = map[report.NoteKind]string{
 	report.NoteSlept: "The machine was suspended for %s during the recording: elapsed times may contain it.",
 	report.NoteStolen: "The host of this virtual machine took %s of its processor time (%s of what it wanted) during the " +
 		"recording: elapsed, application and CPU times contain what was taken while they ran.",
-	report.NoteProbes: "Recorded with times: the program can allocate more than with --memory alone.",
-	report.NoteNoTimes: "Times are left out: of them neither types of objects are known, nor when " +
-		"collections ended.",
+	report.NoteProbes:          "Recorded with times: the program can allocate more than with --memory alone.",
+	report.NoteNoTimes:         "Times are left out: neither types of objects are known of them, nor when collections ended.",
 	report.NoteGCSpan:          "Process %d: %s is the shortest recorded span around what was asked for.",
 	report.NoteEmbedded:        "The text of %s is from the symbols: %v.",
 	report.NoteEmbeddedInstead: "The text of %s is from the symbols: the file is not what was compiled.",
 	report.NoteWithoutText:     "Without the text of %s: %v.",
-	report.NoteOtherText:       "%s is not what was compiled: its lines may be others.",
-	report.NoteChangedText:     "%s was changed after the recording began: its lines may be others now.",
+	report.NoteOtherText:       "%s is not what was compiled: its lines may differ.",
+	report.NoteChangedText:     "%s was changed after the recording began: its lines may differ now.",
 	report.FindingNothing: "No call was recorded: nothing that ran is your code. --mine PATTERN says what is, " +
 		"and --instrument all records all code.",
 	report.FindingNothingInside: "No call was recorded: no thread was in a call of %s (--record-inside).",
