@@ -149,6 +149,7 @@ func allTimes(t *rapid.T, s *session.Session) []any {
 	add(v.LineTimes())
 	add(v.InstructionTimes())
 	add(v.ThreadTimes())
+	add(v.UserTimes())
 	add(v.ProcessTimes())
 	add(v.CallTimes())
 	paths, err := v.PathTimes()

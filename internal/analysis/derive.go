@@ -35,7 +35,8 @@ func (d *Data) deriveAll() (*derivation, error) {
 type derivedPart int
 
 const (
-	derivedTimePlaces derivedPart = iota // first: the others can do without the times of nodes
+	derivedUserTimes derivedPart = iota // first, these two: the others can do without the times of nodes
+	derivedTimePlaces
 	derivedTimePaths
 	derivedTimeCalls
 	derivedTimeFunctions

@@ -17,6 +17,7 @@ import (
 func TestDerivedParts(t *testing.T) {
 	dir := t.TempDir()
 	tables := map[derivedPart]func(*session.Derived) any{
+		derivedUserTimes:     func(d *session.Derived) any { return d.UserTimes },
 		derivedTimePlaces:    func(d *session.Derived) any { return [2]any{d.LineTimes, d.InstructionTimes} },
 		derivedTimePaths:     func(d *session.Derived) any { return d.PathTimes },
 		derivedTimeCalls:     func(d *session.Derived) any { return d.CallTimes },
@@ -39,7 +40,7 @@ func TestDerivedParts(t *testing.T) {
 		if err != nil {
 			rt.Fatal(err)
 		}
-		order := rapid.Permutation([]derivedPart{0, 1, 2, 3, 4, 5, 6, 7, 8, 9}).Draw(rt, "order")
+		order := rapid.Permutation([]derivedPart{0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10}).Draw(rt, "order")
 		if len(order) != int(derivedParts) || len(tables) != len(order) {
 			rt.Fatalf("%d parts, %d tables", derivedParts, len(tables))
 		}

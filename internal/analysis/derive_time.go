@@ -49,9 +49,25 @@ func (x *derivation) onPaths() *timePaths {
 	return t.paths
 }
 
-// deriveTimePart computes a part of the tables. All but derivedTimePlaces depends on who is on the stack.
+// exclusiveTimes returns the times of nodes.
+func (x *derivation) exclusiveTimes() *nodeTimes {
+	if n := x.times.nodes; n != nil && n.own != nil {
+		return n
+	}
+	return x.data.exclusiveTimes()
+}
+
+// deriveTimePart computes a part of the tables. All but derivedUserTimes and
+// derivedTimePlaces depends on who is on the stack.
 func (d *Data) deriveTimePart(x *derivation, part derivedPart) {
 	if x.times.nodes == nil {
+		return
+	}
+	if part == derivedUserTimes {
+		for _, t := range x.data.userTimes(x.exclusiveTimes()) {
+			x.UserTimes = append(x.UserTimes, session.UserTime{Function: t.Function, FromFunction: t.From.Function,
+				FromLine: t.From.Line, Time: t.Time})
+		}
 		return
 	}
 	if part == derivedTimePlaces {

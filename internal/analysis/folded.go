@@ -1,6 +1,9 @@
 package analysis
 
 import (
+	"maps"
+	"slices"
+
 	"github.com/clrprof/clrprof/internal/calltree"
 	"github.com/clrprof/clrprof/internal/pieces"
 	q "github.com/clrprof/clrprof/internal/quantity"
@@ -46,6 +49,16 @@ func (t *foldedTimes) of(node int32) foldedRow {
 		return t.rows[at]
 	}
 	return foldedRow{}
+}
+
+// clone returns one whose rows can be changed; nil of nil.
+func (t *foldedTimes) clone() *foldedTimes {
+	if t == nil {
+		return nil
+	}
+	out := *t
+	out.at, out.rows = maps.Clone(t.at), slices.Clone(t.rows)
+	return &out
 }
 
 // takeOut makes times and calls of nodes what paths show: without those of folded calls, but with what stands for them.

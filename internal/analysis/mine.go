@@ -176,17 +176,13 @@ func (d *Data) UserAllocations() ([]UserAllocation, error) {
 	return out, nil
 }
 
-// UserTimes returns the times that are selected, in the order of function and place; nil without times. Folded calls
-// are at their caller, without a line.
-func (d *Data) UserTimes() []UserTime {
-	times := d.exclusiveTimes()
-	if times == nil {
-		return nil
-	}
+// userTimes returns the times of nodes in the order of function and place. Folded calls are at their caller, without a
+// line.
+func (d *Data) userTimes(times *nodeTimes) []UserTime {
 	a := d.attribute()
 	p := d.places(a)
 	rows := rowsWith(len(times.own), func(node int32) bool { return times.measured(node) != (q.Time{}) })
-	out := []UserTime{}
+	var out []UserTime
 	var last uint64
 	for i, x := range sortRows(rows, keyColumn{func(node int32) int32 { return a.function[node] }, len(d.Functions)},
 		keyColumn{func(node int32) int32 { return p.at(a.nearest[node]) }, len(p.list)}) {
@@ -212,11 +208,32 @@ func (v *Source) UserAllocations() ([]UserAllocation, error) {
 	return d.UserAllocations()
 }
 
-// UserTimes returns the times, by place in user code; nil without times.
+// UserTimes returns the times, by place in user code, in the order of function and place. Folded calls are at their
+// caller, without a line.
 func (v *Source) UserTimes() ([]UserTime, error) {
-	d, err := v.load()
+	rows, err := choose(v, func(d *derivation) []session.UserTime {
+		d.need(derivedUserTimes)
+		return d.UserTimes
+	}, v.session.UserTimes)
 	if err != nil {
 		return nil, err
 	}
-	return d.UserTimes(), nil
+	out := make([]UserTime, len(rows))
+	for i, r := range rows {
+		out[i] = UserTime{r.Function, Place{r.FromFunction, r.FromLine}, r.Time}
+	}
+	if len(out) > 0 || v.derived != nil {
+		return out, nil
+	}
+	if timed, err := v.session.ProcessTimeValues(); err != nil || len(timed) == 0 {
+		return nil, err
+	}
+	d, err := v.load() // an older clrprof completed the session, or what was timed took no time
+	if err != nil {
+		return nil, err
+	}
+	if times := d.exclusiveTimes(); times != nil {
+		return d.userTimes(times), nil
+	}
+	return nil, nil
 }

@@ -70,7 +70,10 @@ func (p userPlaces) place(i int) UserPlace {
 
 // UserLines returns what is selected by place in user code, in the order of process, function and line. Together they
 // are all that is selected.
-func (d *Data) UserLines() ([]UserLine, error) {
+func (d *Data) UserLines() ([]UserLine, error) { return d.userLines(d.exclusiveTimes()) }
+
+// userLines is UserLines with the times of nodes, nil: there are none.
+func (d *Data) userLines(all *nodeTimes) ([]UserLine, error) {
 	bySite, err := d.SiteAmounts()
 	if err != nil {
 		return nil, err
@@ -79,7 +82,7 @@ func (d *Data) UserLines() ([]UserLine, error) {
 	for i, a := range bySite {
 		addTo(own, d.siteNode[i], a)
 	}
-	amounts, times := calltree.Sum(own, places.of, places.count()), d.userPlaceTimes(places)
+	amounts, times := calltree.Sum(own, places.of, places.count()), d.userPlaceTimes(places, all)
 	var out []UserLine
 	for i, amount := range amounts {
 		row := UserLine{Amount: amount}
@@ -97,12 +100,12 @@ func (d *Data) UserLines() ([]UserLine, error) {
 	return out, nil
 }
 
-// userPlaceTimes returns the times of places in user code; nil without times.
-func (d *Data) userPlaceTimes(places userPlaces) []session.TimeValue {
-	times := d.exclusiveTimes()
-	if times == nil {
+// userPlaceTimes returns the times of places in user code, given those of nodes; nil without times.
+func (d *Data) userPlaceTimes(places userPlaces, all *nodeTimes) []session.TimeValue {
+	if all == nil {
 		return nil
 	}
+	times := &nodeTimes{own: all.own, counts: slices.Clone(all.counts), folded: all.folded.clone()}
 	inclusive, of := calltree.Inclusive(d.tree, times.own), slices.Clone(places.of)
 	for i, n := range d.attribute().nearest {
 		if n != int32(i) { // what framework code calls is no call of the line
@@ -146,6 +149,9 @@ func (v *Source) UserLines() ([]UserLine, error) {
 	d, err := v.load()
 	if err != nil {
 		return nil, err
+	}
+	if v.derived != nil {
+		return d.userLines(v.derived.exclusiveTimes())
 	}
 	return d.UserLines()
 }

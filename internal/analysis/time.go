@@ -297,7 +297,7 @@ type nodeTimes struct {
 	counts  []counts
 	threads []threadTime // by position
 	merged  []int32      // the path of each node
-	extents []extent     // by path
+	extents []extent     // by path; nil: those of single calls are not known
 	folded  *foldedTimes // nil: there are none
 }
 
@@ -313,10 +313,11 @@ func (d *Data) nodeTimes() (*nodeTimes, error) {
 		return nil, nil
 	}
 	all := d.merged()
-	n.merged, n.extents = all.Of, make([]extent, all.Len())
+	n.merged = all.Of
 	if !d.in.selection.singleCalls() { // extremes are those of the whole run, and of whole calls
 		return n, nil
 	}
+	n.extents = make([]extent, all.Len())
 	return n, d.eachExtreme(func(timing int32, e *session.Extremes) {
 		if !lets(d.in.timings, timing) {
 			return
@@ -354,6 +355,9 @@ func (d *Data) exclusiveTimes() *nodeTimes {
 	probes := d.probesOf()
 	measures := d.measure()
 	for i := range measures.rows {
+		if measures.rows[i] == (measuredCalls{}) && !measures.acted[i] && measures.counters == nil {
+			continue // most timings of a selection
+		}
 		m := measures.of(i)
 		thread, node := d.timingThread[i], d.timingNode[i]
 		t := m.correct(processOf(probes, d.threadProcess[thread])).Time
@@ -397,8 +401,8 @@ type timePaths struct {
 	calltree.Tree
 	own, inclusive []q.Time
 	counts         []counts
-	extents        []extent
-	ends           []bool // paths that stand for folded calls, which have none
+	extents        []extent // nil: they are not known
+	ends           []bool   // paths that stand for folded calls, which have none
 }
 
 // onPaths sums times over the call sites of each path, and what is below it. of is the path of each node. Folded calls
@@ -413,9 +417,12 @@ func (n *nodeTimes) onPaths(tree calltree.Tree, of []int32) *timePaths {
 		}
 	}
 	p := &timePaths{Tree: tree, own: calltree.Sum(n.own, of, tree.Len()),
-		counts:  calltree.Sum(n.counts, of, tree.Len()),
-		extents: make([]extent, tree.Len()), ends: ends}
+		counts: calltree.Sum(n.counts, of, tree.Len()), ends: ends}
 	p.inclusive = calltree.Inclusive(tree, p.own)
+	if n.extents == nil {
+		return p
+	}
+	p.extents = make([]extent, tree.Len())
 	taken := make([]bool, len(n.extents))
 	for node, merged := range n.merged { // of a merged path all nodes are on the same path of the tree
 		if path := of[node]; path >= 0 && !taken[merged] {
@@ -446,7 +453,10 @@ func (p *timePaths) group(group []int32, groups int) []timeRow {
 	exclusive := calltree.Sum(p.own, group, groups)
 	each := calltree.Sum(p.inclusive, group, groups) // a path is in a group by itself, also within another of the group
 	calls := calltree.Sum(p.counts, group, groups)
-	extents := calltree.Sum(p.extents, group, groups)
+	extents := make([]extent, groups)
+	if p.extents != nil {
+		extents = calltree.Sum(p.extents, group, groups)
+	}
 	out := make([]timeRow, groups)
 	for i := range out {
 		out[i] = timeRow{
@@ -465,9 +475,13 @@ func singleCalls(each q.Time, e session.Extremes) session.SingleCalls {
 
 // path returns the row of one path.
 func (p *timePaths) path(i int32) timeRow {
+	var e extent
+	if p.extents != nil {
+		e = p.extents[i]
+	}
 	return timeRow{
 		session.TimeValue{Calls: p.counts[i].calls, Running: p.counts[i].running,
 			Times: q.Times{Inclusive: p.inclusive[i], Exclusive: p.own[i]}},
-		singleCalls(p.inclusive[i], p.extents[i].Extremes), p.extents[i].known,
+		singleCalls(p.inclusive[i], e.Extremes), e.known,
 	}
 }

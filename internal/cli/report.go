@@ -254,7 +254,8 @@ func (r *reportFlags) summary(e *environment, cmd *cobra.Command, src *analysis.
 			layout.Lines = text.Screen
 		}
 	}
-	summary, err := report.Summarize(src, report.Options{Top: top, Raw: r.raw, AllCode: r.allCode, Disabled: r.disable})
+	summary, err := report.Summarize(src, report.Options{Top: top, Raw: r.raw, AllCode: r.allCode, Disabled: r.disable,
+		Shown: format == asText})
 	if err != nil {
 		return readError(err)
 	}

@@ -371,7 +371,7 @@ func (r *runFlags) summarize(e *environment, n *notes, path string) error {
 	if err != nil {
 		return readError(err)
 	}
-	o := report.Options{Top: r.top}
+	o := report.Options{Top: r.top, Shown: true}
 	if r.fits {
 		o.Top = report.FitTop
 	}

@@ -145,8 +145,8 @@ func summarize(c *context, o Options) (*Summary, error) {
 		s.readLosses,
 		func() error { return s.addTests(o) },
 		func() error { return s.addMine(o) },
-		func() error { return s.addTimes(o.Top) },
-		func() error { return s.addMemory(o.Top) },
+		func() error { return s.addTimes(o) },
+		func() error { return s.addMemory(o) },
 		func() error { return s.addLifetime(o.Top) },
 		s.countSymbols,
 	} {
@@ -342,7 +342,7 @@ type listed struct {
 }
 
 // addMemory adds the sections about allocations.
-func (s *Summary) addMemory(top int) error {
+func (s *Summary) addMemory(o Options) error {
 	if !s.context.hasMemory() {
 		return nil
 	}
@@ -359,9 +359,12 @@ func (s *Summary) addMemory(top int) error {
 		list = list[1:]
 	}
 	for _, section := range list {
-		if err := s.addList(section, top); err != nil {
+		if err := s.addList(section, o.Top); err != nil {
 			return err
 		}
+	}
+	if s.hidesHotPath(o) {
+		return nil
 	}
 	title := pick(s.context.hasTime(), "Hot path of allocations", "Hot path")
 	return s.addHotPath("hot_path", title, "name inclusive_bytes inclusive_bytes_percent exclusive_bytes module",
@@ -417,6 +420,9 @@ func (s *Summary) columns(text string) []string {
 	}
 	return out
 }
+
+// hidesHotPath reports whether hot paths, which are of all code, are not shown and nobody else wants them.
+func (s *Summary) hidesHotPath(o Options) bool { return o.Shown && !s.allCode }
 
 // addHotPath adds the hot path of the process that weighs most.
 func (s *Summary) addHotPath(key, title, text string, weight func(cost) int64) error {

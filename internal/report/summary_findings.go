@@ -205,9 +205,18 @@ func (s *Summary) findWaits(judged *broken) {
 	}
 }
 
-// heaviest are the first rows of user code by a part of their time.
+// heaviest are the first rows of user code by a part of their time: those with as much in their order.
 func (s *Summary) heaviest(by func(q.Time) q.Nanoseconds) []Row {
-	list := slices.Clone(s.works)
-	slices.SortStableFunc(list, func(a, b Row) int { return cmp.Compare(by(b.time.Exclusive), by(a.time.Exclusive)) })
-	return list[:min(maxCauses, len(list))]
+	var out []Row
+	for i := range s.works {
+		r, at := &s.works[i], len(out)
+		for at > 0 && by(out[at-1].time.Exclusive) < by(r.time.Exclusive) {
+			at--
+		}
+		if at < maxCauses {
+			out = slices.Insert(out, at, *r)
+			out = out[:min(maxCauses, len(out))]
+		}
+	}
+	return out
 }

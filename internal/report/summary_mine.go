@@ -96,8 +96,7 @@ func (s *Summary) addUserTimes(top int) error {
 		by   session.FunctionID
 		from analysis.Place
 	}
-	var list []Row
-	at := map[key]int{}
+	list, at := make([]Row, 0, len(all)), make(map[key]int, len(all))
 	for _, t := range all {
 		if t.From.Function == 0 {
 			continue
@@ -175,7 +174,7 @@ func (s *Summary) waitsForEnd(r *Row) bool {
 
 // withoutEntry takes waits for the end of the program out of a list, for the row of what is not in it.
 func (s *Summary) withoutEntry(list []Row) (kept []Row, rest Row) {
-	rest = Row{kind: rowRest, text: string(rowFunction)}
+	kept, rest = make([]Row, 0, len(list)), Row{kind: rowRest, text: string(rowFunction)}
 	for i := range list {
 		r := &list[i]
 		if r.time.Exclusive.Blocked == 0 || !s.waitsForEnd(r) {

@@ -45,7 +45,7 @@ func (t *Timing) agent(sel analysis.Selection) q.Nanoseconds {
 }
 
 // addTimes adds what is known of times, if calls were timed.
-func (s *Summary) addTimes(top int) error {
+func (s *Summary) addTimes(o Options) error {
 	c := s.context
 	if !c.hasTime() {
 		return nil
@@ -57,13 +57,15 @@ func (s *Summary) addTimes(top int) error {
 	}
 	s.Timing.Agent = s.Timing.agent(c.source.Selection())
 	if err := s.addList(listed{"processes", "Processes", processesView, "elapsed_inclusive", "name process_id " +
-		textOwn + "threads end_state"}, top); err != nil {
+		textOwn + "threads end_state"}, o.Top); err != nil {
 		return err
 	}
-	if err := s.addHotPath("hot_path_time", pick(s.HasMemory, "Hot path of times", "Hot path"),
-		"name elapsed_inclusive elapsed_inclusive_percent elapsed_exclusive elapsed_exclusive_percent calls module",
-		byTime); err != nil {
-		return err
+	if !s.hidesHotPath(o) {
+		if err := s.addHotPath("hot_path_time", pick(s.HasMemory, "Hot path of times", "Hot path"),
+			"name elapsed_inclusive elapsed_inclusive_percent elapsed_exclusive elapsed_exclusive_percent calls module",
+			byTime); err != nil {
+			return err
+		}
 	}
 	for _, section := range []listed{
 		{"functions_by_cpu_exclusive", "Functions that work most themselves: CPU time, without what they call",
@@ -73,7 +75,7 @@ func (s *Summary) addTimes(top int) error {
 			functionsView, "blocked_exclusive",
 			"name blocked_exclusive blocked_exclusive_percent voluntary_exclusive calls module"},
 	} {
-		if err := s.addList(section, top); err != nil {
+		if err := s.addList(section, o.Top); err != nil {
 			return err
 		}
 	}

@@ -20,6 +20,7 @@ type Options struct {
 	Range    string // functions: only those that match the pattern, and a row for all of them
 	Raw      bool   // elapsed times with what the probes added
 	AllCode  bool   // of a summary: all functions, not only the user's and what they call
+	Shown    bool   // of a summary: without hot paths that text does not show, for which the call tree is read
 	Quick    bool   // of a summary: only what needs no look at every allocation: no findings, and all functions
 	Physical bool   // calltree: the stacks as they were, also those of async methods
 	Root     string // calltree: only what is at and below this function

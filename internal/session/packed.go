@@ -24,7 +24,7 @@ var packedTableNames = []string{
 	timingInclusiveCountTable.name, timingExtremeTable.name,
 	timingRunningTable.name,
 	timingBeganTable.name,
-	pathValueTable.name, pathTimeTable.name,
+	pathValueTable.name, pathTimeTable.name, userTimeTable.name,
 }
 
 func isPacked(name string) bool { return slices.Contains(packedTableNames, name) }

@@ -278,3 +278,26 @@ CREATE TABLE path_time (
   cpu_counter3_inclusive INTEGER NOT NULL, cpu_counter3_exclusive INTEGER NOT NULL,
   cpu_counter4_inclusive INTEGER NOT NULL, cpu_counter4_exclusive INTEGER NOT NULL
 );
+
+CREATE TABLE user_time (            -- the exclusive time of user code, and of what it calls: as in cause
+  function_id        INTEGER NOT NULL, -- that of the place, or framework code that it called; 0: called by no user code
+  from_function_id   INTEGER NOT NULL, -- the place in user code; 0: none
+  from_line_id       INTEGER NOT NULL, -- 0: it is not known
+  elapsed            INTEGER NOT NULL, -- ns, as all times here
+  application        INTEGER NOT NULL,
+  cpu                INTEGER NOT NULL,
+  overhead           INTEGER NOT NULL,
+  wait_intervals     INTEGER NOT NULL,
+  voluntary          INTEGER NOT NULL,
+  preempted          INTEGER NOT NULL,
+  faults             INTEGER NOT NULL,
+  reads              INTEGER NOT NULL,
+  off_cpu            INTEGER NOT NULL,
+  blocked            INTEGER NOT NULL,
+  ready              INTEGER NOT NULL,
+  cpu_counter1       INTEGER NOT NULL,
+  cpu_counter2       INTEGER NOT NULL,
+  cpu_counter3       INTEGER NOT NULL,
+  cpu_counter4       INTEGER NOT NULL,
+  PRIMARY KEY (function_id, from_function_id, from_line_id)
+);

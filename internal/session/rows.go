@@ -407,4 +407,5 @@ type Derived struct {
 	InstructionTimes []InstructionTime
 	ThreadTimes      []ThreadTime
 	ProcessTimes     []ProcessTimeValue
+	UserTimes        []UserTime
 }

@@ -259,3 +259,11 @@ type ProcessTimeValue struct {
 	Process ProcessID
 	TimeValue
 }
+
+// UserTime is a row of the derived table user_time: the exclusive time of user code, and of what it calls.
+type UserTime struct {
+	Function     FunctionID // that of the place, or framework code that it called; 0: called by no user code
+	FromFunction FunctionID // the place in user code
+	FromLine     LineID     // 0: it is not known
+	q.Time
+}

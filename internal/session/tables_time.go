@@ -223,3 +223,20 @@ var processTimeValueTable = tableOf("process_time_value", func(c *cells, r *Proc
 	timeValue(c, &r.TimeValue)
 	counted(c, &r.TimeValue)
 })
+
+var userTimeTable = tableOf("user_time", func(c *cells, r *UserTime) {
+	integer(c, &r.Function)
+	integer(c, &r.FromFunction)
+	integer(c, &r.FromLine)
+	integer(c, &r.Elapsed)
+	integer(c, &r.Application)
+	integer(c, &r.CPU)
+	integer(c, &r.Overhead)
+	for _, p := range []*q.Count{&r.Intervals, &r.Voluntary, &r.Preempted, &r.Faults, &r.Reads} {
+		integer(c, p)
+	}
+	integer(c, &r.OffCPU)
+	integer(c, &r.Blocked)
+	integer(c, &r.Ready)
+	counters(c, &r.Counters)
+})

@@ -65,6 +65,7 @@ func (w *Writer) writeTimes(d *Derived) error {
 		func() error { return rewrite(w, instructionTimeTable, d.InstructionTimes) },
 		func() error { return rewrite(w, threadTimeTable, d.ThreadTimes) },
 		func() error { return rewrite(w, processTimeValueTable, d.ProcessTimes) },
+		func() error { return rewrite(w, userTimeTable, d.UserTimes) },
 	} {
 		if err := write(); err != nil {
 			return err
@@ -168,3 +169,7 @@ func (s *Session) ThreadTimes() ([]ThreadTime, error) { return rows(s, threadTim
 func (s *Session) ProcessTimeValues() ([]ProcessTimeValue, error) {
 	return rows(s, processTimeValueTable)
 }
+
+// UserTimes returns the table user_time in the order of function and place. A session that an older clrprof completed
+// has no rows in it.
+func (s *Session) UserTimes() ([]UserTime, error) { return rows(s, userTimeTable) }

@@ -46,6 +46,7 @@ func testTimeTables(t *testing.T, w *Writer) {
 	tableTest(t, w, instructionTimeTable, w.InstructionTimes, InstructionTime{1, value})
 	tableTest(t, w, threadTimeTable, w.ThreadTimes, ThreadTime{1, value})
 	tableTest(t, w, processTimeValueTable, w.ProcessTimeValues, ProcessTimeValue{1, value})
+	tableTest(t, w, userTimeTable, w.UserTimes, UserTime{0, 0, 0, distinct(10)}, UserTime{1, 2, 3, distinct(40)})
 }
 
 // TestLossUnits: what the view losses says of a reason is what Go says.
