@@ -22,10 +22,11 @@ FUZZTIME   ?= 20s
 HEAPS      ?= 100000
 FIRST      ?= 1000000
 PROGRAMS   ?= 20
+CHECKS     ?= 3000
 DEMO       := bin/demo
 GETDOTNET  := go run ./tools/getdotnet
 
-.PHONY: help build agent web screenshots packages dotnet demo test test-agent race bench check check-c fuzz heaps programs golden clean
+.PHONY: help build agent web screenshots packages dotnet demo test test-agent race bench check check-c fuzz heaps programs golden soak clean
 .DEFAULT_GOAL := help
 
 help: ## list the targets
@@ -117,6 +118,9 @@ fuzz: agent ## run each fuzz target for a while (FUZZTIME=20s)
 
 heaps: ## compare the agent with the reference on many simulated heaps (HEAPS=100000 are 1.5 million collections)
 	go test -timeout 24h ./internal/heap/replay -run TestAgentEqualsTracker -v -args -seeds $(HEAPS) -first $(FIRST)
+
+soak: agent ## try many random cases of each property (CHECKS=3000), where "make test" tries few
+	@grep -rl --include='*_test.go' pgregory.net/rapid internal | xargs -n1 dirname | sort -u | sed 's|^|./|' | xargs -I{} go test -timeout 24h {} -args -rapid.checks=$(CHECKS)
 
 programs: build dotnet ## record made-up C# programs in all modes on all runtimes (PROGRAMS=20 from seed FIRST)
 	go test -timeout 240h ./e2e -run TestPrograms -v -args -programs=$(PROGRAMS) -first=$(FIRST)

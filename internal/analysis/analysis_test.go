@@ -7,10 +7,10 @@ import (
 	"path/filepath"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 	"pgregory.net/rapid"
 
+	"github.com/clrprof/clrprof/internal/differ"
 	q "github.com/clrprof/clrprof/internal/quantity"
 	"github.com/clrprof/clrprof/internal/session"
 	"github.com/clrprof/clrprof/internal/session/sessiontest"
@@ -128,7 +128,7 @@ func pathMap(b *sessiontest.Builder, rows []session.PathValue) map[string]q.Amou
 
 func (v *naive) compare(t *rapid.T, d *session.Derived) {
 	diff := func(what string, want, got any) {
-		if d := cmp.Diff(want, got, cmpopts.EquateEmpty()); d != "" {
+		if d := differ.Of(want, got, cmpopts.EquateEmpty()); d != "" {
 			t.Errorf("%s (-naive +derived):\n%s", what, d)
 		}
 	}
@@ -223,7 +223,7 @@ func TestDeriveAgainstNaive(t *testing.T) {
 			rt.Fatal(err)
 		}
 		for _, typ := range append(b.Types, b.Types...) { // twice: the scratch space must be clean
-			if diff := cmp.Diff(want.typePaths[typ.ID], pathMap(b, trees.Paths(typ.ID)),
+			if diff := differ.Of(want.typePaths[typ.ID], pathMap(b, trees.Paths(typ.ID)),
 				cmpopts.EquateEmpty()); diff != "" {
 				rt.Errorf("paths of type %d (-naive +derived):\n%s", typ.ID, diff)
 			}

@@ -7,9 +7,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
+	"github.com/clrprof/clrprof/internal/differ"
 	q "github.com/clrprof/clrprof/internal/quantity"
 	"github.com/clrprof/clrprof/internal/session"
 	"github.com/clrprof/clrprof/internal/session/sessiontest"
@@ -123,7 +123,7 @@ func TestLogicalTree(t *testing.T) {
 			a := newAsyncSession()
 			c.make(a)
 			have := a.logical(t)
-			if diff := cmp.Diff(without(c.want), without(have)); diff != "" {
+			if diff := differ.Of(without(c.want), without(have)); diff != "" {
 				t.Errorf("(-want +have)\n%s", diff)
 			}
 		})
@@ -220,7 +220,7 @@ func TestLogicalTreeAddsUp(t *testing.T) {
 				}
 			}
 		}
-		if diff := cmp.Diff(want, have); diff != "" {
+		if diff := differ.Of(want, have); diff != "" {
 			rt.Fatal(diff)
 		}
 	})

@@ -7,12 +7,12 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 	"pgregory.net/rapid"
 	"zombiezen.com/go/sqlite"
 	"zombiezen.com/go/sqlite/sqlitex"
 
+	"github.com/clrprof/clrprof/internal/differ"
 	"github.com/clrprof/clrprof/internal/session"
 	"github.com/clrprof/clrprof/internal/session/sessiontest"
 )
@@ -196,7 +196,7 @@ func TestSourceStoredEqualsComputed(t *testing.T) {
 			rt.Fatal(err)
 		}
 		defer resolved.Close()
-		if diff := cmp.Diff(everything(rt, complete), everything(rt, resolved), cmpopts.EquateEmpty()); diff != "" {
+		if diff := differ.Of(everything(rt, complete), everything(rt, resolved), cmpopts.EquateEmpty()); diff != "" {
 			rt.Errorf("(-stored +computed):\n%s", diff)
 		}
 	})

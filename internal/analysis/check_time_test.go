@@ -5,10 +5,10 @@ import (
 	"path/filepath"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 	"pgregory.net/rapid"
 
+	"github.com/clrprof/clrprof/internal/differ"
 	"github.com/clrprof/clrprof/internal/session"
 	"github.com/clrprof/clrprof/internal/session/sessiontest"
 )
@@ -123,7 +123,7 @@ func TestTimesStoredEqualComputed(t *testing.T) {
 			rt.Fatal(err)
 		}
 		defer resolved.Close()
-		if diff := cmp.Diff(allTimes(rt, complete), allTimes(rt, resolved), cmpopts.EquateEmpty()); diff != "" {
+		if diff := differ.Of(allTimes(rt, complete), allTimes(rt, resolved), cmpopts.EquateEmpty()); diff != "" {
 			rt.Errorf("(-stored +computed):\n%s", diff)
 		}
 	})

@@ -8,8 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
+	"github.com/clrprof/clrprof/internal/differ"
 	q "github.com/clrprof/clrprof/internal/quantity"
 	"github.com/clrprof/clrprof/internal/session"
 	"github.com/clrprof/clrprof/internal/session/sessiontest"
@@ -192,7 +191,7 @@ func TestCompareMovedLines(t *testing.T) {
 						fmt.Sprintf("%d -> %d%s: %+d", from, to, map[bool]string{true: " moved"}[x.Moved()], x.Delta()))
 				}
 				slices.Sort(got)
-				if diff := cmp.Diff(tt.want, got); diff != "" {
+				if diff := differ.Of(tt.want, got); diff != "" {
 					t.Error(diff)
 				}
 			})
@@ -223,7 +222,7 @@ func TestCompareRuns(t *testing.T) {
 		if view == "calltree" {
 			want = []string{"237 [207 267] 273 [258 288] false"}
 		}
-		if diff := cmp.Diff(want, got); diff != "" || c.Old != 237 || c.New != 273 {
+		if diff := differ.Of(want, got); diff != "" || c.Old != 237 || c.New != 273 {
 			t.Errorf("%s: %d %d %s", view, c.Old, c.New, diff)
 		}
 	}
@@ -264,7 +263,7 @@ func TestCompareBuilds(t *testing.T) {
 		x := &c.Changes[i]
 		got = append(got, fmt.Sprintf("%s %d -> %d: %+d", x.Key, x.OldLine, x.Line, x.Delta()))
 	}
-	if diff := cmp.Diff([]string{"App.dll!App.Program.Main():+2 12 -> 15: -24",
+	if diff := differ.Of([]string{"App.dll!App.Program.Main():+2 12 -> 15: -24",
 		"App.dll!App.Program.Main():+0 10 -> 13: +8"}, got); diff != "" {
 		t.Error(diff)
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 	"pgregory.net/rapid"
 
+	"github.com/clrprof/clrprof/internal/differ"
 	"github.com/clrprof/clrprof/internal/pattern"
 	q "github.com/clrprof/clrprof/internal/quantity"
 	"github.com/clrprof/clrprof/internal/session"
@@ -34,7 +35,7 @@ func newTotals() totals {
 func compareTotals(t *rapid.T, what string, want, have totals) {
 	t.Helper()
 	maps.DeleteFunc(want.lifetimes, func(_ string, l Lifetime) bool { return l.IsZero() })
-	if diff := cmp.Diff(want, have, cmp.AllowUnexported(totals{}), cmpopts.EquateEmpty()); diff != "" {
+	if diff := differ.Of(want, have, cmp.AllowUnexported(totals{}), cmpopts.EquateEmpty()); diff != "" {
 		t.Fatalf("%s (-want +have):\n%s", what, diff)
 	}
 }
@@ -292,11 +293,11 @@ func TestHide(t *testing.T) {
 			}
 		}
 		for _, diff := range []string{
-			cmp.Diff(want.Types, have.Types), cmp.Diff(want.Threads, have.Threads),
-			cmp.Diff(want.Processes, have.Processes),
-			cmp.Diff(sumOf(want.Functions, exclusiveOf), sumOf(have.Functions, exclusiveOf)),
-			cmp.Diff(withoutCalls(want.ThreadTimes), withoutCalls(have.ThreadTimes)),
-			cmp.Diff(callsOf(want.FunctionTimes, sel.hidden), callsOf(have.FunctionTimes, sel.hidden)),
+			differ.Of(want.Types, have.Types), differ.Of(want.Threads, have.Threads),
+			differ.Of(want.Processes, have.Processes),
+			differ.Of(sumOf(want.Functions, exclusiveOf), sumOf(have.Functions, exclusiveOf)),
+			differ.Of(withoutCalls(want.ThreadTimes), withoutCalls(have.ThreadTimes)),
+			differ.Of(callsOf(want.FunctionTimes, sel.hidden), callsOf(have.FunctionTimes, sel.hidden)),
 		} {
 			if diff != "" {
 				rt.Errorf("hide %s (-all +shown):\n%s", f.DisplayName(), diff)

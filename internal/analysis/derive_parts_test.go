@@ -4,10 +4,10 @@ import (
 	"path/filepath"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 	"pgregory.net/rapid"
 
+	"github.com/clrprof/clrprof/internal/differ"
 	"github.com/clrprof/clrprof/internal/session"
 	"github.com/clrprof/clrprof/internal/session/sessiontest"
 )
@@ -44,13 +44,13 @@ func TestDerivedParts(t *testing.T) {
 		if len(order) != int(derivedParts) || len(tables) != len(order) {
 			rt.Fatalf("%d parts, %d tables", derivedParts, len(tables))
 		}
-		none := cmp.Diff(tables[order[0]](&session.Derived{}), tables[order[0]](v.derived.Derived), cmpopts.EquateEmpty())
+		none := differ.Of(tables[order[0]](&session.Derived{}), tables[order[0]](v.derived.Derived), cmpopts.EquateEmpty())
 		if none != "" {
 			rt.Fatalf("part %d is there before anybody asked: %s", order[0], none)
 		}
 		for _, part := range order {
 			v.derived.need(part)
-			if diff := cmp.Diff(tables[part](want), tables[part](v.derived.Derived), cmpopts.EquateEmpty()); diff != "" {
+			if diff := differ.Of(tables[part](want), tables[part](v.derived.Derived), cmpopts.EquateEmpty()); diff != "" {
 				rt.Fatalf("part %d of %v: %s", part, order, diff)
 			}
 		}

@@ -8,6 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
+	"github.com/clrprof/clrprof/internal/differ"
 	q "github.com/clrprof/clrprof/internal/quantity"
 	"github.com/clrprof/clrprof/internal/session/sessiontest"
 )
@@ -59,7 +60,7 @@ func TestFilterSpans(t *testing.T) {
 			t.Errorf("%s: %s to %s, %v; want %s to %s, %v", c.filter, have.From, have.To, have.GCs, want.From, want.To,
 				want.GCs)
 		}
-		if diff := cmp.Diff(totalsOf(t, part(t, d, want)), totalsOf(t, part(t, d, have)), cmp.AllowUnexported(totals{}),
+		if diff := differ.Of(totalsOf(t, part(t, d, want)), totalsOf(t, part(t, d, have)), cmp.AllowUnexported(totals{}),
 			cmpopts.EquateEmpty()); diff != "" {
 			t.Errorf("%s (-terms +filter):\n%s", c.filter, diff)
 		}

@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 	"pgregory.net/rapid"
 
+	"github.com/clrprof/clrprof/internal/differ"
 	"github.com/clrprof/clrprof/internal/session"
 )
 
@@ -193,7 +194,7 @@ func TestFilterIsTerms(t *testing.T) {
 			if err != nil {
 				rt.Fatal(err)
 			}
-			if diff := cmp.Diff(totalsOf(rt, part(rt, d, want)), totalsOf(rt, part(rt, d, have)),
+			if diff := differ.Of(totalsOf(rt, part(rt, d, want)), totalsOf(rt, part(rt, d, have)),
 				cmp.AllowUnexported(totals{}), cmpopts.EquateEmpty()); diff != "" {
 				rt.Fatalf("%v (-terms +filter):\n%s", clauses, diff)
 			}

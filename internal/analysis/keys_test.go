@@ -8,9 +8,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
+	"github.com/clrprof/clrprof/internal/differ"
 	"github.com/clrprof/clrprof/internal/session"
 	"github.com/clrprof/clrprof/internal/session/sessiontest"
 )
@@ -129,11 +129,11 @@ func TestKeys(t *testing.T) {
 		}
 	}
 	for build := range 4 {
-		if diff := cmp.Diff(want, keysOf(t, programBuild(build, 1+build%2), filepath.Join(dir, "b"))); diff != "" {
+		if diff := differ.Of(want, keysOf(t, programBuild(build, 1+build%2), filepath.Join(dir, "b"))); diff != "" {
 			t.Errorf("build %d (-first +this):\n%s", build, diff)
 		}
 	}
-	if diff := cmp.Diff([]string{"App.dll!App.Program.Main()", "App.dll!App.Program.Main.<lambda #_0>()",
+	if diff := differ.Of([]string{"App.dll!App.Program.Main()", "App.dll!App.Program.Main.<lambda #_0>()",
 		"App.dll!App.Program.Main.<lambda #_0>()#2",
 		"Lib.dll!App.Program.Main()"}, want["function"]); diff != "" {
 		t.Error(diff)

@@ -6,9 +6,9 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
+	"github.com/clrprof/clrprof/internal/differ"
 	q "github.com/clrprof/clrprof/internal/quantity"
 	"github.com/clrprof/clrprof/internal/session"
 	"github.com/clrprof/clrprof/internal/session/sessiontest"
@@ -49,7 +49,7 @@ func TestLifetimeValues(t *testing.T) {
 		"Aging.Cache.Entry": dead(2, 30, 1440),
 		"Aging.Table[]":     tables, "Aging.Item": {Born: amountOf(40, 1600)}, "string": {Born: amountOf(3, 120)},
 		"Killed.Thing": killed}
-	if diff := cmp.Diff(want, got); diff != "" {
+	if diff := differ.Of(want, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 	if alive := killed.Alive(); alive != amountOf(25, 600) {
@@ -78,7 +78,7 @@ func TestLifetimesInTime(t *testing.T) {
 	}
 	want := Lifetime{Born: amountOf(410, 26_000)}
 	want.Dead = [session.Generations]q.Amount{amountOf(400, 25_600), {}, amountOf(30, 1440), amountOf(2, 200_000), {}}
-	if diff := cmp.Diff(want, lifetimes.Total()); diff != "" {
+	if diff := differ.Of(want, lifetimes.Total()); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 }
@@ -205,13 +205,13 @@ func TestSummaryIsStored(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if diff := cmp.Diff(want, have); diff != "" {
+		if diff := differ.Of(want, have); diff != "" {
 			t.Errorf("session %d: computed (-) and stored (+): %s", i, diff)
 		}
 		for _, section := range have.Sections {
 			for _, r := range section.Rows {
 				got, err := stored.Stack(r.Node, 3)
-				if diff := cmp.Diff(lifetimes.Stack(r.Node, 3), got); err != nil || diff != "" {
+				if diff := differ.Of(lifetimes.Stack(r.Node, 3), got); err != nil || diff != "" {
 					t.Errorf("session %d: the stack of node %d: %v, %s", i, r.Node, err, diff)
 				}
 			}

@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 	"pgregory.net/rapid"
 
+	"github.com/clrprof/clrprof/internal/differ"
 	"github.com/clrprof/clrprof/internal/session"
 	"github.com/clrprof/clrprof/internal/session/sessiontest"
 	"github.com/clrprof/clrprof/internal/usercode"
@@ -89,7 +90,7 @@ func checkLineGroups(t *rapid.T, lifetimes *Lifetimes, want map[UserPlace]Lifeti
 			delete(have, u)
 		}
 	}
-	if diff := cmp.Diff(want, have); diff != "" {
+	if diff := differ.Of(want, have); diff != "" {
 		t.Errorf("by line (-user lines +groups):\n%s", diff)
 	}
 }
@@ -161,7 +162,7 @@ func TestUserLines(t *testing.T) {
 		}
 		if d.foldedNodes() == nil && d.inclusives.rows == 0 { // of folded calls the stacks are not known
 			noZero := cmpopts.IgnoreMapEntries(func(_ sourcePlace, n int64) bool { return n == 0 })
-			if diff := cmp.Diff(wantInclusive, inclusive, noZero, cmp.AllowUnexported(sourcePlace{})); diff != "" {
+			if diff := differ.Of(wantInclusive, inclusive, noZero, cmp.AllowUnexported(sourcePlace{})); diff != "" {
 				rt.Errorf("inclusive (-samples +lines):\n%s", diff)
 			}
 		}
@@ -177,7 +178,7 @@ func TestUserLines(t *testing.T) {
 				}
 			}
 		}
-		if diff := cmp.Diff(wantOwn, own, cmp.AllowUnexported(sourcePlace{})); diff != "" || len(lived) > 0 {
+		if diff := differ.Of(wantOwn, own, cmp.AllowUnexported(sourcePlace{})); diff != "" || len(lived) > 0 {
 			rt.Errorf("(-samples +lines):\n%s%v", diff, lived)
 		}
 	})
@@ -219,7 +220,7 @@ func TestUserLineCalls(t *testing.T) {
 				calls += int(r.Calls)
 			}
 		}
-		if diff := cmp.Diff(want, have, cmp.AllowUnexported(count{})); diff != "" {
+		if diff := differ.Of(want, have, cmp.AllowUnexported(count{})); diff != "" {
 			rt.Errorf("(-lines +user lines):\n%s", diff)
 		}
 	})

@@ -7,10 +7,10 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 	"pgregory.net/rapid"
 
+	"github.com/clrprof/clrprof/internal/differ"
 	q "github.com/clrprof/clrprof/internal/quantity"
 	"github.com/clrprof/clrprof/internal/session"
 	"github.com/clrprof/clrprof/internal/session/sessiontest"
@@ -70,7 +70,7 @@ func TestUserCode(t *testing.T) {
 		for _, a := range all {
 			got[key{a.Function, a.Type, a.From}] = a.Amount
 		}
-		if diff := cmp.Diff(want, got); diff != "" {
+		if diff := differ.Of(want, got); diff != "" {
 			rt.Fatal(diff)
 		}
 	})
@@ -142,7 +142,7 @@ func TestUses(t *testing.T) {
 				wantTimes[UserTime{Function: a.Function, From: a.From}] = a.Time
 			}
 		}
-		if diff := cmp.Diff(wantObjects, objects) + cmp.Diff(wantTimes, times); diff != "" {
+		if diff := differ.Of(wantObjects, objects) + differ.Of(wantTimes, times); diff != "" {
 			rt.Fatal(diff)
 		}
 	})
@@ -175,7 +175,7 @@ func TestUserCauses(t *testing.T) {
 		if err != nil {
 			rt.Fatal(err)
 		}
-		if diff := cmp.Diff(naiveCauses(all, most), got, cmpopts.EquateEmpty()); diff != "" {
+		if diff := differ.Of(naiveCauses(all, most), got, cmpopts.EquateEmpty()); diff != "" {
 			rt.Fatal(diff)
 		}
 	})
@@ -319,7 +319,7 @@ func TestMyCode(t *testing.T) {
 				rest = rest.Add(p.Exclusive)
 			}
 		}
-		if diff := cmp.Diff(want, got) + cmp.Diff(outside, rest); diff != "" {
+		if diff := differ.Of(want, got) + differ.Of(outside, rest); diff != "" {
 			rt.Fatal(diff)
 		}
 	})

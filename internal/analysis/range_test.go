@@ -6,9 +6,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
+	"github.com/clrprof/clrprof/internal/differ"
 	q "github.com/clrprof/clrprof/internal/quantity"
 	"github.com/clrprof/clrprof/internal/session"
 	"github.com/clrprof/clrprof/internal/session/sessiontest"
@@ -107,7 +107,7 @@ func TestNamespaces(t *testing.T) {
 						}
 					}
 				}
-				if diff := cmp.Diff(want, have); diff != "" {
+				if diff := differ.Of(want, have); diff != "" {
 					rt.Fatalf("(-by hand +namespaces):\n%s", diff)
 				}
 			})

@@ -7,9 +7,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
+	"github.com/clrprof/clrprof/internal/differ"
 	q "github.com/clrprof/clrprof/internal/quantity"
 	"github.com/clrprof/clrprof/internal/session"
 	"github.com/clrprof/clrprof/internal/session/sessiontest"
@@ -112,7 +112,7 @@ func TestSampleShapes(t *testing.T) {
 			if err != nil {
 				rt.Fatal(name, err)
 			}
-			if diff := cmp.Diff(want, sampleSums(rt, y, perThread)); diff != "" {
+			if diff := differ.Of(want, sampleSums(rt, y, perThread)); diff != "" {
 				rt.Fatalf("%s: (-as recorded +shaped)\n%s", name, diff)
 			}
 			if !shape.changesStacks() || name == "logical" {
@@ -143,7 +143,7 @@ func TestSampleShapes(t *testing.T) {
 					have[names] = values[at]
 				}
 			}
-			if diff := cmp.Diff(bytesByNames(s, tree, shape.By, names), have); diff != "" {
+			if diff := differ.Of(bytesByNames(s, tree, shape.By, names), have); diff != "" {
 				rt.Fatalf("%s: (-call tree +samples)\n%s", name, diff)
 			}
 		}
@@ -204,7 +204,7 @@ func TestSampleLogical(t *testing.T) {
 	}
 	want := map[string]int64{"main App;Main;Load;[async runtime]": 1, "main App;Main;Load": 10,
 		"pool App;Main;Load": 100, "pool App;Main;Load;Use": 1000, "pool App;[async runtime]": 10_000}
-	if diff := cmp.Diff(want, have); diff != "" {
+	if diff := differ.Of(want, have); diff != "" {
 		t.Error(diff)
 	}
 }

@@ -10,9 +10,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
+	"github.com/clrprof/clrprof/internal/differ"
 	"github.com/clrprof/clrprof/internal/pattern"
 	q "github.com/clrprof/clrprof/internal/quantity"
 	"github.com/clrprof/clrprof/internal/session"
@@ -228,7 +228,7 @@ func checkFolded(rt *rapid.T, v *Source, stacks pathStacks) {
 	if err != nil {
 		rt.Fatal(err)
 	}
-	if diff := cmp.Diff(want, treeSums(rt, v, tree, false)); diff != "" {
+	if diff := differ.Of(want, treeSums(rt, v, tree, false)); diff != "" {
 		rt.Fatalf("tree (-by hand +folded):\n%s", diff)
 	}
 	selected, err := Open(v.session, Selection{FoldRecursion: true})
@@ -236,7 +236,7 @@ func checkFolded(rt *rapid.T, v *Source, stacks pathStacks) {
 		rt.Fatal(err)
 	}
 	have := readStacks(rt, selected).sum(func(s []string) []string { return []string{strings.Join(s, " ")} })
-	if diff := cmp.Diff(want, have); diff != "" {
+	if diff := differ.Of(want, have); diff != "" {
 		rt.Fatalf("selection (-by hand +folded):\n%s", diff)
 	}
 	for _, kind := range []func(*Source) (any, error){
@@ -251,7 +251,7 @@ func checkFolded(rt *rapid.T, v *Source, stacks pathStacks) {
 		if err != nil {
 			rt.Fatal(err)
 		}
-		if diff := cmp.Diff(whole, folded); diff != "" {
+		if diff := differ.Of(whole, folded); diff != "" {
 			rt.Fatalf("%T differs when recursion is folded:\n%s", whole, diff)
 		}
 	}
@@ -295,7 +295,7 @@ func checkTrimmed(rt *rapid.T, v *Source, stacks pathStacks) {
 	if err != nil {
 		rt.Fatal(err)
 	}
-	if diff := cmp.Diff(want, treeSums(rt, v, tree, false)); diff != "" {
+	if diff := differ.Of(want, treeSums(rt, v, tree, false)); diff != "" {
 		rt.Fatalf("(-by hand +trimmed):\n%s", diff)
 	}
 }
@@ -315,7 +315,7 @@ func checkBottomUp(rt *rapid.T, v *Source, stacks pathStacks) {
 	if err != nil {
 		rt.Fatal(err)
 	}
-	if diff := cmp.Diff(want, treeSums(rt, v, tree, true)); diff != "" {
+	if diff := differ.Of(want, treeSums(rt, v, tree, true)); diff != "" {
 		rt.Fatalf("(-by hand +bottom up):\n%s", diff)
 	}
 	small := tenth(rt, v)
@@ -332,7 +332,7 @@ func checkBottomUp(rt *rapid.T, v *Source, stacks pathStacks) {
 	if tree, err = v.BottomUp(nil, small); err != nil {
 		rt.Fatal(err)
 	}
-	if diff := cmp.Diff(trimmed, treeSums(rt, v, tree, true)); diff != "" {
+	if diff := differ.Of(trimmed, treeSums(rt, v, tree, true)); diff != "" {
 		rt.Fatalf("trimmed (-by hand +bottom up):\n%s", diff)
 	}
 	checkKept(rt, v, want)
@@ -351,7 +351,7 @@ func checkKept(rt *rapid.T, v *Source, want map[string]stackSum) {
 	}
 	tree, other := kept(), kept()
 	for range 2 {
-		if diff := cmp.Diff(want, treeSums(rt, v, tree, true)); diff != "" {
+		if diff := differ.Of(want, treeSums(rt, v, tree, true)); diff != "" {
 			rt.Fatalf("kept (-by hand +bottom up):\n%s", diff)
 		}
 	}
@@ -425,7 +425,7 @@ func checkGrouped(rt *rapid.T, v *Source, stacks pathStacks) {
 		if err != nil {
 			rt.Fatal(err)
 		}
-		if diff := cmp.Diff(want, treeSums(rt, v, tree, false)); diff != "" {
+		if diff := differ.Of(want, treeSums(rt, v, tree, false)); diff != "" {
 			rt.Fatalf("by %s (-by hand +grouped):\n%s", by, diff)
 		}
 	}

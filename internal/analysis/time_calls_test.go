@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 	"pgregory.net/rapid"
 
+	"github.com/clrprof/clrprof/internal/differ"
 	q "github.com/clrprof/clrprof/internal/quantity"
 	"github.com/clrprof/clrprof/internal/session"
 	"github.com/clrprof/clrprof/internal/session/sessiontest"
@@ -184,7 +185,7 @@ func (s *story) compare(t *rapid.T, b *sessiontest.Builder, file *session.Sessio
 				got = naiveRow{TimeValue: r.TimeValue, SingleCalls: r.SingleCalls}
 			}
 		}
-		if diff := cmp.Diff(want, got, onlyTimes); diff != "" {
+		if diff := differ.Of(want, got, onlyTimes); diff != "" {
 			t.Errorf("function %d (-story +derived):\n%s", f.ID, diff)
 		}
 	}
@@ -194,7 +195,7 @@ func (s *story) compare(t *rapid.T, b *sessiontest.Builder, file *session.Sessio
 	}
 	for _, r := range modules {
 		in := func(id session.FunctionID) bool { return b.Functions[id-1].Module == r.Module }
-		if diff := cmp.Diff(s.row(in, func(c *oneCall) bool {
+		if diff := differ.Of(s.row(in, func(c *oneCall) bool {
 			return in(c.function)
 		}), naiveRow{TimeValue: r.TimeValue, SingleCalls: r.SingleCalls}, onlyTimes); diff != "" {
 			t.Errorf("module %d (-story +derived):\n%s", r.Module, diff)
@@ -202,7 +203,7 @@ func (s *story) compare(t *rapid.T, b *sessiontest.Builder, file *session.Sessio
 	}
 	everything := s.row(func(session.FunctionID) bool { return true }, func(*oneCall) bool { return true })
 	total, err := v.TotalTime()
-	if diff := cmp.Diff(everything.TimeValue, total, onlyTimes); diff != "" || err != nil {
+	if diff := differ.Of(everything.TimeValue, total, onlyTimes); diff != "" || err != nil {
 		t.Errorf("total (-story +derived): %v\n%s", err, diff)
 	}
 	lines, err := v.LineTimes()
@@ -240,7 +241,7 @@ func (s *story) compare(t *rapid.T, b *sessiontest.Builder, file *session.Sessio
 				own += c.ee
 			}
 		}
-		if diff := cmp.Diff(want.SingleCalls, r.SingleCalls, onlyTimes); diff != "" || r.Calls != want.Calls ||
+		if diff := differ.Of(want.SingleCalls, r.SingleCalls, onlyTimes); diff != "" || r.Calls != want.Calls ||
 			r.Exclusive.Elapsed != own {
 			t.Errorf("call %d → %d (-story +derived): %d calls, want %d; %d ns, want %d\n%s", r.Caller, r.Callee,
 				r.Calls, want.Calls, r.Exclusive.Elapsed, own, diff)

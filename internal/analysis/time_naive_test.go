@@ -6,10 +6,10 @@ import (
 	"path/filepath"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 	"pgregory.net/rapid"
 
+	"github.com/clrprof/clrprof/internal/differ"
 	"github.com/clrprof/clrprof/internal/instrument"
 	q "github.com/clrprof/clrprof/internal/quantity"
 	"github.com/clrprof/clrprof/internal/session"
@@ -301,7 +301,7 @@ func diffTimes[K comparable, Row any](t *rapid.T, what string, want map[K]naiveR
 			}
 		}
 	}
-	if diff := cmp.Diff(want, got, cmpopts.EquateEmpty()); diff != "" {
+	if diff := differ.Of(want, got, cmpopts.EquateEmpty()); diff != "" {
 		t.Errorf("%s (-naive +derived):\n%s", what, diff)
 	}
 }
@@ -368,7 +368,7 @@ func TestTimesAgainstNaive(t *testing.T) {
 		if err != nil {
 			rt.Fatal(err)
 		}
-		if diff := cmp.Diff(want.set[0].extremes(),
+		if diff := differ.Of(want.set[0].extremes(),
 			naiveRow{TimeValue: got.Time, SingleCalls: got.Single}); diff != "" {
 			rt.Errorf("range %s (-naive +derived):\n%s", pattern, diff)
 		}

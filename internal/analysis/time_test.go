@@ -8,6 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
+	"github.com/clrprof/clrprof/internal/differ"
 	q "github.com/clrprof/clrprof/internal/quantity"
 	"github.com/clrprof/clrprof/internal/session"
 	"github.com/clrprof/clrprof/internal/session/sessiontest"
@@ -76,7 +77,7 @@ func TestFourValues(t *testing.T) {
 	got := asMap(derive(t, b, Selection{}).FunctionTimes, func(r session.FunctionTime) (session.FunctionID, four) {
 		return r.Function, fourOf(r.Times)
 	})
-	if diff := cmp.Diff(want, got, cmp.AllowUnexported(four{})); diff != "" {
+	if diff := differ.Of(want, got, cmp.AllowUnexported(four{})); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 }
@@ -119,10 +120,10 @@ func TestRecursion(t *testing.T) {
 	calls := asMap(d.CallTimes, func(r session.CallTime) ([2]session.FunctionID, row) {
 		return [2]session.FunctionID{r.Caller, r.Callee}, of(r.TimeValue, r.SingleCalls)
 	})
-	if diff := cmp.Diff(wantFunctions, functions, cmp.AllowUnexported(row{})); diff != "" {
+	if diff := differ.Of(wantFunctions, functions, cmp.AllowUnexported(row{})); diff != "" {
 		t.Errorf("functions (-want +got):\n%s", diff)
 	}
-	if diff := cmp.Diff(wantCalls, calls, cmp.AllowUnexported(row{})); diff != "" {
+	if diff := differ.Of(wantCalls, calls, cmp.AllowUnexported(row{})); diff != "" {
 		t.Errorf("calls (-want +got):\n%s", diff)
 	}
 	if m := d.ModuleTimes[0]; of(m.TimeValue, m.SingleCalls) != (row{7, 12_731, 12_731, 31 + 14 + 4 + 12_700 + 6200 +
@@ -143,7 +144,7 @@ func TestRecursion(t *testing.T) {
 		{2, 0}:  {2, 8000, 8000, 0, 0, 0, 0, 0},
 		{2, 21}: {2, 6300, 500, 0, 0, 0, 0, 0},
 	}
-	if diff := cmp.Diff(wantLines, lines, cmp.AllowUnexported(row{})); diff != "" {
+	if diff := differ.Of(wantLines, lines, cmp.AllowUnexported(row{})); diff != "" {
 		t.Errorf("lines (-want +got):\n%s", diff)
 	}
 }
@@ -167,7 +168,7 @@ func TestTimedSample(t *testing.T) {
 		3: {2, 1, four{200 + sleep + open, 200, 200, 200}, 50, sleep + 100, sleep + 100},
 		4: {2, 1, four{sleep + open, sleep + open, 0, 0}, 10, sleep, sleep},
 	}
-	if diff := cmp.Diff(want, got, cmp.AllowUnexported(row{}, four{})); diff != "" {
+	if diff := differ.Of(want, got, cmp.AllowUnexported(row{}, four{})); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 	if p := d.ProcessTimes[0]; fourOf(p.Times) != (four{sleep + open + 4300, sleep + open + 4300, 4300, 4300}) ||
@@ -194,7 +195,7 @@ func TestTimesInSlices(t *testing.T) {
 		return r.Function, row{r.Calls, r.Running, fourOf(r.Times)}
 	})
 	want := map[session.FunctionID]row{1: {1, 1, four{2500, 1500, 2500, 1500}}, 2: {3, 0, four{1000, 1000, 1000, 1000}}}
-	if diff := cmp.Diff(want, got, cmp.AllowUnexported(row{}, four{})); diff != "" {
+	if diff := differ.Of(want, got, cmp.AllowUnexported(row{}, four{})); diff != "" {
 		t.Errorf("first half (-want +got):\n%s", diff)
 	}
 	// One thread of the second half, in which no call of Main begins; what runs at its end is known.
@@ -205,7 +206,7 @@ func TestTimesInSlices(t *testing.T) {
 	const open = 300_000_000
 	want = map[session.FunctionID]row{2: {1, 1, four{open + 1100, 1000, 1100, 1000}},
 		3: {1, 1, four{open + 100, 100, 100, 100}}, 4: {1, 1, four{open, open, 0, 0}}}
-	if diff := cmp.Diff(want, got, cmp.AllowUnexported(row{}, four{})); diff != "" {
+	if diff := differ.Of(want, got, cmp.AllowUnexported(row{}, four{})); diff != "" {
 		t.Errorf("worker (-want +got):\n%s", diff)
 	}
 }

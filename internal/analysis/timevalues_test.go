@@ -6,8 +6,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
+	"github.com/clrprof/clrprof/internal/differ"
 	q "github.com/clrprof/clrprof/internal/quantity"
 	"github.com/clrprof/clrprof/internal/session"
 )
@@ -54,7 +53,7 @@ func TestTimeValues(t *testing.T) {
 		}
 		got = append(got, *row)
 	})
-	if d := cmp.Diff(want, got); d != "" {
+	if d := differ.Of(want, got); d != "" {
 		t.Errorf("(-put +got):\n%.2000s", d)
 	}
 }

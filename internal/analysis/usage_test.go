@@ -6,8 +6,7 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
+	"github.com/clrprof/clrprof/internal/differ"
 	q "github.com/clrprof/clrprof/internal/quantity"
 	"github.com/clrprof/clrprof/internal/session"
 	"github.com/clrprof/clrprof/internal/session/sessiontest"
@@ -38,7 +37,7 @@ func TestUsage(t *testing.T) {
 	}
 	want := []Used{{Begin: 0, End: 100, CPU: 40, Threads: 9, Resident: 4096},
 		{Begin: 100, End: 250, CPU: 75, Threads: 11, Resident: 100}, {Begin: 250, End: 300}}
-	if diff := cmp.Diff(want, got); diff != "" {
+	if diff := differ.Of(want, got); diff != "" {
 		t.Error(diff)
 	}
 }
@@ -80,7 +79,7 @@ func TestCounterPoints(t *testing.T) {
 		counterResident: {{0, 100, 4096}, {100, 250, 8292}}, counterMachineBusy: {{100, 100, 0}, {100, 250, 200},
 			{250, 300, 0}}, "shop.load": {{0, 300, 2.5}},
 	}
-	if diff := cmp.Diff(want, got); diff != "" {
+	if diff := differ.Of(want, got); diff != "" {
 		t.Error(diff)
 	}
 	for i, u := range usage {

@@ -5,13 +5,13 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 	"pgregory.net/rapid"
 	"zombiezen.com/go/sqlite"
 	"zombiezen.com/go/sqlite/sqlitex"
 
 	"github.com/clrprof/clrprof/internal/calltree"
+	"github.com/clrprof/clrprof/internal/differ"
 	q "github.com/clrprof/clrprof/internal/quantity"
 	"github.com/clrprof/clrprof/internal/session"
 	"github.com/clrprof/clrprof/internal/session/sessiontest"
@@ -120,7 +120,7 @@ func TestWhole(t *testing.T) {
 		if !v.Stored() || script == "SELECT 1" && len(b.Sites) > 0 && v.data != nil {
 			rt.Fatal("the session was read whole")
 		}
-		if diff := cmp.Diff(want, have, cmpopts.EquateEmpty()); diff != "" {
+		if diff := differ.Of(want, have, cmpopts.EquateEmpty()); diff != "" {
 			rt.Fatal(script, diff)
 		}
 	})

@@ -48,6 +48,7 @@ heapgraph:
 pieces:
 cgroup:
 dotnettest: bundle
+differ:
 programs:
 policy:
 wire/gen: wire
@@ -112,6 +113,7 @@ var thirdParty = map[string]string{
 	"github.com/chromedp/chromedp": "drives a browser, for tests alone: web/webtest",
 	"github.com/BurntSushi/toml": "the format of budgets, with comments and errors that name " +
 		"the line",
+	"github.com/google/go-cmp/cmp":       "readable differences, for tests alone: differ",
 	"github.com/spf13/cobra":             "commands, help, completions, man pages",
 	"github.com/spf13/pflag":             "the flags of cobra: its errors say which value was wrong",
 	"golang.org/x/sys":                   "mapping and locking of the shared memory",

@@ -4,8 +4,7 @@ import (
 	"path/filepath"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
+	"github.com/clrprof/clrprof/internal/differ"
 	"github.com/clrprof/clrprof/internal/heap"
 )
 
@@ -26,7 +25,7 @@ func compareEvents(t *testing.T, events func(emit func(heap.Event))) *heap.Resul
 		t.Fatal(err)
 	}
 	got.nothingLost(t)
-	if diff := cmp.Diff(tracker.Result(), &got.result); diff != "" {
+	if diff := differ.Of(tracker.Result(), &got.result); diff != "" {
 		t.Errorf("tracker (-) and agent (+) differ: %s", diff)
 	}
 	return tracker.Result()
@@ -136,7 +135,7 @@ func TestAges(t *testing.T) {
 		}
 		emit(heap.End{})
 	})
-	if diff := cmp.Diff([8]uint64{1, 1, 1, 2, 4, 8, 48, 6}, r.Sites[0].ByCollections); diff != "" {
+	if diff := differ.Of([8]uint64{1, 1, 1, 2, 4, 8, 48, 6}, r.Sites[0].ByCollections); diff != "" {
 		t.Error(diff)
 	}
 }

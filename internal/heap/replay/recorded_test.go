@@ -10,8 +10,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
+	"github.com/clrprof/clrprof/internal/differ"
 	"github.com/clrprof/clrprof/internal/dotnettest"
 	"github.com/clrprof/clrprof/internal/heap"
 )
@@ -102,7 +101,7 @@ func compareRecorded(t *testing.T, agent string, target *exec.Cmd, env []string)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff(want, &got.result); diff != "" {
+	if diff := differ.Of(want, &got.result); diff != "" {
 		t.Errorf("tracker (-) and agent (+) differ: %s", diff)
 	}
 	t.Logf("%d objects were born after the last collection", late)

@@ -12,9 +12,9 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
+	"github.com/clrprof/clrprof/internal/differ"
 	"github.com/clrprof/clrprof/internal/heap"
 	"github.com/clrprof/clrprof/internal/heap/heapsim"
 	"github.com/clrprof/clrprof/internal/wire"
@@ -102,7 +102,7 @@ func simulate(o heapsim.Options, r heapsim.Rand, path string, reasons func(heap.
 		return nil, err
 	}
 	truth.Reasons = tracker.Result().Reasons
-	if diff := cmp.Diff(truth, tracker.Result()); diff != "" {
+	if diff := differ.Of(truth, tracker.Result()); diff != "" {
 		return nil, fmt.Errorf("truth (-) and tracker (+) differ: %s", diff)
 	}
 	return tracker.Result(), nil
@@ -175,7 +175,7 @@ func compareSeeds(t *testing.T, program string, a, b int, env ...string) (collec
 				joinHeaps(result)
 				joinHeaps(&got.result)
 			}
-			if diff := cmp.Diff(result, &got.result); diff != "" || t.Failed() {
+			if diff := differ.Of(result, &got.result); diff != "" || t.Failed() {
 				t.Fatalf("%s: tracker (-) and agent (+) differ: %s", name, diff)
 			}
 			collections += len(result.GCs)
@@ -253,7 +253,7 @@ func TestUnseenObjects(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if diff := cmp.Diff(result, &got.result); diff != "" {
+		if diff := differ.Of(result, &got.result); diff != "" {
 			t.Errorf("%s: tracker (-) and agent (+) differ: %s", name, diff)
 		}
 		gaps += result.Untracked
@@ -309,7 +309,7 @@ func TestAgentProperty(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if diff := cmp.Diff(want, &got.result); diff != "" {
+		if diff := differ.Of(want, &got.result); diff != "" {
 			t.Fatalf("tracker (-) and agent (+) differ: %s", diff)
 		}
 	})

@@ -12,10 +12,10 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
 	"github.com/clrprof/clrprof/internal/arena"
+	"github.com/clrprof/clrprof/internal/differ"
 	"github.com/clrprof/clrprof/internal/timing"
 	"github.com/clrprof/clrprof/internal/timing/timingsim"
 	"github.com/clrprof/clrprof/internal/wire"
@@ -239,7 +239,7 @@ func (p *process) compare(dir string) error {
 			got.Activations[i].CallerSP = 0
 			got.Activations[i].Flags &^= wire.ActivationDispatching
 		}
-		if diff := cmp.Diff(want, got); diff != "" {
+		if diff := differ.Of(want, got); diff != "" {
 			return fmt.Errorf("thread %d: counters (-) and agent (+) differ: %s", i+1, diff)
 		}
 		for l, n := range c.Losses {

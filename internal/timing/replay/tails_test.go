@@ -7,9 +7,8 @@ import (
 	"path/filepath"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/clrprof/clrprof/internal/arena"
+	"github.com/clrprof/clrprof/internal/differ"
 	"github.com/clrprof/clrprof/internal/timing"
 	"github.com/clrprof/clrprof/internal/timing/timingsim"
 	"github.com/clrprof/clrprof/internal/wire"
@@ -239,7 +238,7 @@ func (p *tailProgram) compare(limits timing.Limits, dir string) error {
 	if err != nil {
 		return err
 	}
-	if diff := cmp.Diff(tailResult(naive.Result()), tailResult(got)); diff != "" {
+	if diff := differ.Of(tailResult(naive.Result()), tailResult(got)); diff != "" {
 		return fmt.Errorf("the definition (-) and the agent (+) differ: %s", diff)
 	}
 	if ended != 0 || losses[wire.LossCallsUnmatched].Events != 0 || losses[wire.LossCallsCut].Events != 0 {
