@@ -104,8 +104,17 @@ func (v *Source) PathTimes() ([]session.PathTime, error) {
 // EachPathTime calls fn with each row of PathTimes, in no order: all of them at once are much memory. The row is
 // overwritten by the next one.
 func (v *Source) EachPathTime(fn func(*session.PathTime)) error {
+	return v.eachPath(v.session.EachPathTime, fn)
+}
+
+// EachPathCalls is EachPathTime for who needs the calls alone: what is stored has no times then.
+func (v *Source) EachPathCalls(fn func(*session.PathTime)) error {
+	return v.eachPath(v.session.EachPathCalls, fn)
+}
+
+func (v *Source) eachPath(stored func(func(*session.PathTime)) error, fn func(*session.PathTime)) error {
 	if v.derived == nil {
-		return v.session.EachPathTime(fn)
+		return stored(fn)
 	}
 	v.derived.need(derivedTimePaths)
 	for i := range v.derived.PathTimes {

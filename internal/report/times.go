@@ -294,7 +294,7 @@ func (c *context) folded() ([]Note, error) {
 		return nil, nil
 	}
 	calls := q.Count(0)
-	err := c.source.EachPathTime(func(v *session.PathTime) {
+	err := c.source.EachPathCalls(func(v *session.PathTime) {
 		if truncated[v.Function] {
 			calls += v.Calls
 		}

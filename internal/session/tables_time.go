@@ -177,6 +177,16 @@ var pathTimeTable = tableOf("path_time", func(c *cells, r *PathTime) {
 	counted(c, &r.TimeValue)
 })
 
+// pathCallsTable is pathTimeTable for who reads its first columns alone.
+var pathCallsTable = tableOf("path_time", func(c *cells, r *PathTime) {
+	integer(c, &r.ID)
+	integer(c, &r.Parent)
+	c.int64(&r.Level)
+	integer(c, &r.Process)
+	integer(c, &r.Function)
+	integer(c, &r.Calls)
+})
+
 var callTimeTable = tableOf("call_time", func(c *cells, r *CallTime) {
 	integer(c, &r.Caller)
 	integer(c, &r.Callee)

@@ -145,6 +145,14 @@ func (s *Session) EachPathTime(fn func(*PathTime)) error {
 	return scan(s, pathTimeTable, nil, fn)
 }
 
+// EachPathCalls is EachPathTime for who needs the calls alone, of sixty columns: the times of a row are zero.
+func (s *Session) EachPathCalls(fn func(*PathTime)) error {
+	if s.absent[pathTimeTable.name] {
+		return nil
+	}
+	return scan(s, pathCallsTable, nil, fn)
+}
+
 // CallTimes returns the table call_time in the order of caller and callee.
 func (s *Session) CallTimes() ([]CallTime, error) { return rows(s, callTimeTable) }
 

@@ -39,6 +39,13 @@ func testTimeTables(t *testing.T, w *Writer) {
 	tableTest(t, w, functionAwaitTable, w.FunctionAwaits, FunctionAwait{1, 2, 3, 4, true},
 		FunctionAwait{Function: 2, Suspensions: 1})
 	tableTest(t, w, pathTimeTable, w.PathTimes, PathTime{1, 0, 1, 1, 4, value, single}, PathTime{ID: 2, Parent: 1})
+	if err := w.EachPathCalls(func(r *PathTime) {
+		if want := (PathTime{1, 0, 1, 1, 4, TimeValue{Calls: 1}, SingleCalls{}}); r.ID == 1 && *r != want {
+			t.Errorf("the calls of a path are %+v, want %+v", *r, want)
+		}
+	}); err != nil {
+		t.Error(err)
+	}
 	tableTest(t, w, callTimeTable, w.CallTimes, CallTime{0, 1, value, single})
 	tableTest(t, w, functionTimeTable, w.FunctionTimes, FunctionTime{1, value, single})
 	tableTest(t, w, moduleTimeTable, w.ModuleTimes, ModuleTime{0, value, single})
