@@ -23,6 +23,7 @@ HEAPS      ?= 100000
 FIRST      ?= 1000000
 PROGRAMS   ?= 20
 CHECKS     ?= 3000
+THREADS    ?= 5000000
 DEMO       := bin/demo
 GETDOTNET  := go run ./tools/getdotnet
 
@@ -85,14 +86,15 @@ demo: build dotnet ## profile a sample program and print the report
 	  '  bin/clrprof export $(DEMO)/orderbook.clrprof --format pprof -o $(DEMO)/orderbook.pb.gz' \
 	  '  go tool pprof -top $(DEMO)/orderbook.pb.gz'
 
+# "make check" vets all packages: "go test" need not do so once more.
 test: build dotnet check race ## run all tests; needs nothing that is not fetched
-	go run ./tools/gotest -timeout 50m ./...
+	go run ./tools/gotest -vet=off -timeout 50m ./...
 
 test-agent: ## test the agent in a made-up runtime, with every compiler and sanitizer there is
 	agent/test/all.sh
 
 race: agent ## run the tests of packages with goroutines under the race detector
-	CGO_ENABLED=1 go test -race -short -timeout 20m $(RACE)
+	CGO_ENABLED=1 go test -race -vet=off -short -timeout 20m $(RACE)
 
 bench: build dotnet ## measure the cost of profiling (BENCHFLAGS=... for a part)
 	go run ./bench $(BENCHFLAGS)
@@ -101,12 +103,20 @@ check: agent check-c ## look for mistakes without running anything: gofmt, vet, 
 	@unformatted=$$(gofmt -l $$(git ls-files '*.go')); if [ -n "$$unformatted" ]; then echo "gofmt -w is needed: $$unformatted"; exit 1; fi
 	go vet ./...
 
+# The analyzer takes minutes: a file that it passed is not looked at again until it, or what it includes, changes.
+ANALYZED   := $(patsubst agent/src/%.c,bin/analyzed/%,$(AGENT_SRC))
+
 check-c: # the C code as clang and its analyzer see it
 	@if command -v clang >/dev/null; then \
 	  echo clang --analyze agent/src; \
 	  clang -std=c11 -fsyntax-only -Wall -Wextra -Wconversion -Werror $(AGENT_SRC) $(filter-out agent/test/record.c agent/test/sum.c,$(wildcard agent/test/*.c)); \
-	  printf '%s\n' $(AGENT_SRC) | xargs -n 1 -P "$$(nproc)" clang -std=c11 --analyze --analyzer-output text -Xclang -analyzer-werror; \
+	  MAKEFLAGS= $(MAKE) --no-print-directory -s -j"$$(nproc)" $(ANALYZED); \
 	else echo 'clang is not installed: the checks of the C code with clang are skipped'; fi
+
+bin/analyzed/%: agent/src/%.c $(AGENT_HDR) Makefile
+	@mkdir -p $(@D)
+	clang -std=c11 --analyze --analyzer-output text -Xclang -analyzer-werror $<
+	@touch $@
 
 # Else Go makes each input smaller that reaches new code, for up to a minute in which nothing else is tried.
 fuzz: agent ## run each fuzz target for a while (FUZZTIME=20s)
@@ -119,8 +129,9 @@ fuzz: agent ## run each fuzz target for a while (FUZZTIME=20s)
 heaps: ## compare the agent with the reference on many simulated heaps (HEAPS=100000 are 1.5 million collections)
 	go test -timeout 24h ./internal/heap/replay -run TestAgentEqualsTracker -v -args -seeds $(HEAPS) -first $(FIRST)
 
-soak: agent ## try many random cases of each property (CHECKS=3000), where "make test" tries few
+soak: agent ## try many random cases of each property (CHECKS=3000) and many simulated threads, where "make test" tries few
 	@grep -rl --include='*_test.go' pgregory.net/rapid internal | xargs -n1 dirname | sort -u | sed 's|^|./|' | xargs -I{} go test -timeout 24h {} -args -rapid.checks=$(CHECKS)
+	go test -timeout 24h ./internal/timing/timingsim -args -seeds $(THREADS)
 
 programs: build dotnet ## record made-up C# programs in all modes on all runtimes (PROGRAMS=20 from seed FIRST)
 	go test -timeout 240h ./e2e -run TestPrograms -v -args -programs=$(PROGRAMS) -first=$(FIRST)

@@ -180,7 +180,7 @@ func mapped(t *testing.T, pid int) (private, mappings, files int) {
 // is exact, and neither its memory nor its files become more.
 func TestAttachOften(t *testing.T) {
 	t.Parallel()
-	const times, settled = 60, 20
+	const times, settled = 30, 10
 	for _, r := range dotnettest.OneInTurn(dotnettest.Need(t).Runtimes(), 1) {
 		s := newSandbox(t)
 		s.env = append(s.env, "DOTNET_TieredCompilation=0", "COMPlus_TieredCompilation=0") // nothing is compiled again

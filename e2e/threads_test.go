@@ -26,8 +26,8 @@ func TestThreadChurn(t *testing.T) {
 	for i, flags := range [][]string{{"--memory"}, {"--lifetime"}, {"--time", "--memory"}} {
 		for j, runtime := range in.NewestAndOldest() {
 			var agent []int64
-			for _, threads := range []int{4000, 20000} {
-				if threads > 4000 && (i == 1 || i != 2*j && !dotnettest.EveryRuntime()) {
+			for _, threads := range []int{2000, 8000} {
+				if threads > 2000 && (i == 1 || i != 2*j && !dotnettest.EveryRuntime()) {
 					continue // lifetime adds nothing to the two others, which have one runtime each
 				}
 				t.Run(fmt.Sprint(threads, flags[0], "/", runtime.Name), func(t *testing.T) {
@@ -42,7 +42,7 @@ func TestThreadChurn(t *testing.T) {
 				})
 			}
 			if len(agent) == 2 && agent[1] > agent[0]+agent[0]/10 {
-				t.Errorf("%s %v: the agent took %d bytes for 4,000 threads, %d for 20,000", runtime.Name, flags,
+				t.Errorf("%s %v: the agent took %d bytes for 2,000 threads, %d for 8,000", runtime.Name, flags,
 					agent[0], agent[1])
 			}
 		}

@@ -46,7 +46,7 @@ func TestTimeCalls(t *testing.T) {
 		{[]string{"TimeCalls", "300", "1", "400"}, []way{timeTiered, timeOptimized, timeDebug, timeTier0, timeNoPGO,
 			timeNoR2R, timeHurried, timeServer}},
 		{[]string{"TimeExceptions", "20"}, []way{timeTiered, timeOptimized, timeDebug, timeTier0, timeHurried}},
-		{[]string{"TimeCalls", "1000", "16", "4000"}, []way{timeTiered, timeOptimized}},
+		{[]string{"TimeCalls", "1000", "16", "1000"}, []way{timeTiered, timeOptimized}},
 		{[]string{"TimeEmpty", "wide"}, []way{timeTiered, timeOptimized}},
 		{[]string{"TimeEmpty", "recursive", "100000"}, []way{timeHurried, timeDebug}},
 	} {

@@ -41,7 +41,7 @@ func TestTotal(t *testing.T) {
 		{[]string{"Kept"}, []way{tiered, twoHeaps}},
 		{[]string{"LifetimeHeap", "churn", "30"}, []way{tiered}},
 		{[]string{"LifetimeHeap", "large", "30"}, []way{tiered, twoHeaps}},
-		{[]string{"LifetimeHeap", "threads", "10"}, []way{{name: "no background", env: []string{noBackground}},
+		{[]string{"LifetimeHeap", "threads", "4"}, []way{{name: "no background", env: []string{noBackground}},
 			twoHeaps}},
 		{[]string{"LifetimeHeap", "unload", "10"}, []way{tiered}},
 		{[]string{"LifetimeHeap", "frozen", "10"}, []way{tiered}},
@@ -79,7 +79,7 @@ func TestTotalBackground(t *testing.T) {
 			var totals [2]total
 			for i := range totals {
 				cmd := runtime.Command(dotnettest.Target(t, "LifetimeHeap", dotnettest.Options{Unsafe: true}),
-					"threads", "10")
+					"threads", "4")
 				cmd.Env = append(cmd.Env, "COMPlus_gcConcurrent="+itoa(i))
 				totals[i] = takeTotals(t, cmd, 1)[0]
 			}

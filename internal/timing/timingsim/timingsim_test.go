@@ -16,7 +16,7 @@ import (
 )
 
 var (
-	seeds = flag.Int("seeds", 500_000, "simulated threads")
+	seeds = flag.Int("seeds", 100_000, "simulated threads")
 	first = flag.Int("first", 0, "the first of their seeds")
 )
 
