@@ -331,7 +331,7 @@ func TestTraceLimit(t *testing.T) {
 				t.Errorf("nothing says what is lost: %s", r.stderr)
 			}
 			if o := trace.Other; tt.name == "ring" && (o.Events > 2*wire.TraceChunkEvents || o.Limit == 0 ||
-				trace.OtherData["keeps"] != "last" || !strings.Contains(r.stderr, "the trace has the last events")) {
+				trace.OtherData["keeps"] != "last" || !strings.Contains(r.stderr, "the trace has only the last events")) {
 				t.Errorf("%+v, and it is said: %s", o, r.stderr)
 			}
 		})
