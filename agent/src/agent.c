@@ -31,8 +31,6 @@
 #endif
 
 #define DEFAULT_MEMORY (UINT64_C(1) << 30)
-#define DEFAULT_TIMINGS UINT64_C(1000000) /* a session of more is slow to look at */
-#define MEMORY_OF_TIMING UINT64_C(2048)   /* of the limit: the collector, on the same machine, needs 1.1 KB for each */
 #define DEFAULT_STACK_DEPTH 16384u
 
 void *agent_info;
@@ -100,11 +98,27 @@ uint32_t agent_prepare(uint64_t nodes)
     return names_init(agent_info) && stack_init(nodes) && threads_init() ? 0 : WIRE_FAILURE_OUT_OF_MEMORY;
 }
 
+static struct time_options time_options(void)
+{
+    return (struct time_options){
+        .timings = number_from("CLRPROF_TIMINGS", UINT64_MAX),
+        .instrument = getenv("CLRPROF_INSTRUMENT"),
+        .probes = getenv("CLRPROF_PROBES"),
+        .small = getenv("CLRPROF_SMALL"),
+        .rules = getenv("CLRPROF_RULES"),
+        .mine = getenv("CLRPROF_MINE"),
+        .mine_folder = getenv("CLRPROF_MINE_FOLDER"),
+        .counters = getenv("CLRPROF_COUNTERS"),
+        .events = getenv("CLRPROF_EVENTS"),
+    };
+}
+
 static uint32_t start_recording(void)
 {
     uint32_t failure = agent_prepare(number_from("CLRPROF_NODES", UINT64_MAX));
     if (failure != 0)
         return failure;
+    const struct time_options options = time_options();
     uint32_t low = MONITOR_THREADS | MONITOR_MODULE_LOADS;
     if (number_from("CLRPROF_NO_MEMORY", 0) == 0) {
         low |= MEMORY_MASK;
@@ -119,8 +133,7 @@ static uint32_t start_recording(void)
         }
     }
     if (number_from("CLRPROF_TIME", 0) != 0) {
-        uint64_t timings = arena.header->memory_limit / MEMORY_OF_TIMING;
-        time_init(number_from("CLRPROF_TIMINGS", timings < DEFAULT_TIMINGS ? timings : DEFAULT_TIMINGS));
+        time_init(&options);
         time_install(callback_table);
         low |= time_event_mask();
         if (probes_sites && (arena.header->data & WIRE_DATA_MEMORY) != 0)
@@ -142,7 +155,7 @@ static uint32_t start_recording(void)
     if (SLOT(agent_info, INFO_SET_EVENT_MASK2, uint32_t, uint32_t)(agent_info, low, high) < 0)
         return WIRE_FAILURE_EVENT_MASK;
     if ((arena.header->data & WIRE_DATA_TIME) != 0)
-        return instrument_init(agent_info);
+        return instrument_init(agent_info, &options);
     return !probes_marks || probes_init(agent_info, false, false) ? 0 : WIRE_FAILURE_OUT_OF_MEMORY;
 }
 

@@ -6,7 +6,20 @@
 
 struct timer;
 
-void time_init(uint64_t most_timings);
+/* What is wanted of calls. Texts are as in the variable of the environment; NULL: what each part does by itself. */
+struct time_options {
+    uint64_t timings;       /* CLRPROF_TIMINGS: the most paths of a process; UINT64_MAX: as many as the memory limit allows */
+    const char *instrument; /* CLRPROF_INSTRUMENT */
+    const char *probes;     /* CLRPROF_PROBES */
+    const char *small;      /* CLRPROF_SMALL */
+    const char *rules;      /* CLRPROF_RULES */
+    const char *mine;       /* CLRPROF_MINE */
+    const char *mine_folder; /* CLRPROF_MINE_FOLDER */
+    const char *counters;   /* CLRPROF_COUNTERS */
+    const char *events;     /* CLRPROF_EVENTS */
+};
+
+void time_init(const struct time_options *o);
 void time_give_back(void); /* nothing is recorded any more; while all threads are stopped */
 uint32_t time_event_mask(void);
 void time_install(void **callbacks);

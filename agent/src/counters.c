@@ -38,9 +38,8 @@ static struct wire_cpu_counter chosen[WIRE_MAX_COUNTERS];
 static bool reads_usage;
 static uint32_t events; /* those that are perf events */
 
-void counters_init(void)
+void counters_init(const char *text)
 {
-    const char *text = getenv("CLRPROF_COUNTERS");
     char *end = NULL;
     counters_used = events = 0;
     reads_usage = false;

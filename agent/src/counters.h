@@ -18,7 +18,7 @@ struct counter_state { /* of a thread */
     uint64_t ids[WIRE_MAX_COUNTERS];   /* and the events of these, as the numbers may be other files' by now */
 };
 
-void counters_init(void);
+void counters_init(const char *text); /* as in CLRPROF_COUNTERS; NULL: none */
 void counters_attach(struct timer *t); /* to this thread */
 void counters_detach(struct timer *t);
 void counters_begin(struct timer *t);  /* an interval begins */

@@ -4,6 +4,7 @@
  * an instrumented function makes it), or neither (it is not hooked, and its time is its caller's). What is inlined has
  * no calls, so inlining is refused wherever a call would be recorded. */
 #include "arena.h"
+#include "calls.h"
 #include "helpers.h"
 #include "hooks.h"
 #include "inliners.h"
@@ -521,18 +522,17 @@ uint64_t instrument_choose_actions(void *profiler_info)
     return all;
 }
 
-uint32_t instrument_init(void *profiler_info)
+uint32_t instrument_init(void *profiler_info, const struct time_options *o)
 {
     info = profiler_info;
-    const char *text = getenv("CLRPROF_INSTRUMENT");
+    const char *text = o->instrument;
     mode = text == NULL || strcmp(text, "all") != 0 ? WIRE_INSTRUMENT_BOUNDARY : WIRE_INSTRUMENT_ALL;
     if (text != NULL && strcmp(text, "mine") == 0)
         mode = WIRE_INSTRUMENT_MINE;
     arena.header->instrument = mode | (probes_on ? WIRE_INSTRUMENT_IL : 0);
-    text = getenv("CLRPROF_SMALL");
-    small = text == NULL ? 0 : strtoull(text, NULL, 10);
-    n_rules = read_rules(rules, MAX_RULES, getenv("CLRPROF_RULES"));
-    n_mine = read_rules(mine, MAX_RULES, getenv("CLRPROF_MINE"));
+    small = o->small == NULL ? 0 : strtoull(o->small, NULL, 10);
+    n_rules = read_rules(rules, MAX_RULES, o->rules);
+    n_mine = read_rules(mine, MAX_RULES, o->mine);
     for (uint32_t i = 0; i < n_rules; i++)
         any_include = any_include || rules[i].include;
     void *hooks[] = {(void *)clrprof_enter, (void *)clrprof_leave, (void *)clrprof_tailcall};
@@ -542,7 +542,7 @@ uint32_t instrument_init(void *profiler_info)
 #ifdef CLRPROF_ORACLE
     oracle_hooks(hooks);
 #endif
-    if (!map_init(&modules, 256, true) || !map_init(&methods, 4096, true) || !modules_init(info))
+    if (!map_init(&modules, 256, true) || !map_init(&methods, 4096, true) || !modules_init(info, o->mine_folder))
         return WIRE_FAILURE_OUT_OF_MEMORY;
     if ((probes_on || probes_marks) && !probes_init(info, n_rules != 0, any_include))
         return WIRE_FAILURE_OUT_OF_MEMORY;

@@ -5,8 +5,9 @@
 #include "agent.h"
 
 struct method;
+struct time_options;
 
-uint32_t instrument_init(void *info); /* WIRE_FAILURE_…, or 0 */
+uint32_t instrument_init(void *info, const struct time_options *o); /* WIRE_FAILURE_…, or 0 */
 void instrument_close(void);
 uint32_t method_function(uintptr_t function_id); /* id of a function that is hooked, else 0 */
 /* FUNCTION_IS_… of a method that is being described; own: of helper_class, or FUNCTION_IS_ASYNC; its names are as in the record: type names, name. */

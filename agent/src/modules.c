@@ -271,10 +271,9 @@ uint32_t module_origin(uintptr_t module, const utf16 *path, uint32_t length, boo
     return origin_of(&f);
 }
 
-bool modules_init(void *profiler_info)
+bool modules_init(void *profiler_info, const char *folder)
 {
     info = profiler_info;
-    const char *folder = getenv("CLRPROF_MINE_FOLDER");
     user_folder = folder == NULL ? "" : folder;
     read_main_name();
     return map_init(&kinds, 256, true) && map_init(&folders, 16, true);

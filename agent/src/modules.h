@@ -4,7 +4,7 @@
 
 #include "agent.h"
 
-bool modules_init(void *info);
+bool modules_init(void *info, const char *user_folder); /* all modules of it are the user's; NULL: there is none */
 void modules_close(void);
 uint32_t module_origin(uintptr_t module, const utf16 *path, uint32_t length, bool in_memory, bool by_pattern); /* WIRE_ORIGIN_… */
 

@@ -12,6 +12,7 @@
 #include "arch/arch.h"
 #include "arena.h"
 #include "callees.h"
+#include "calls.h"
 #include "hooks.h"
 #include "il.h"
 #include "inliners.h"
@@ -674,13 +675,13 @@ void probes_forget_module(uintptr_t module)
 
 /* ── begin and end ──────────────────────────────────────────────────────────────────────────────────────────── */
 
-void probes_choose(void)
+void probes_choose(const struct time_options *o)
 {
-    const char *probes = getenv("CLRPROF_PROBES"), *mode = getenv("CLRPROF_INSTRUMENT");
+    const char *probes = o->probes, *mode = o->instrument;
     bool is_all = mode != NULL && strcmp(mode, "all") == 0;
     /* The optimizing JIT of .NET Core 3.1 loses the IL offsets of calls of which a probe takes the result from the stack. */
     bool is_mine = mode != NULL && strcmp(mode, "mine") == 0;
-    bool can_have_sites = getenv("CLRPROF_SMALL") == NULL; /* the size of what is only declared is not known */
+    bool can_have_sites = o->small == NULL; /* the size of what is only declared is not known */
     probes_on = probes != NULL && strcmp(probes, "il") == 0 && (is_mine || (!is_all && can_have_sites)) && arena.header->runtime_major >= 5;
     probes_sites = probes_on && !is_mine;
 }

@@ -6,13 +6,14 @@
 
 struct method;
 struct rejit_method;
+struct time_options;
 
 extern bool probes_on;    /* calls are recorded by them */
 extern bool probes_sites; /* and those of what is outside, as code names it */
 extern bool probes_were_out; /* once, in a pause: calls began of which nothing is known */
 extern bool probes_marks; /* some functions have probes of their own: FUNCTION_IS_MARKED */
 const struct method *probes_example(void); /* of function 2, also as an argument of probes */
-void probes_choose(void);
+void probes_choose(const struct time_options *o);
 uint32_t probes_choose_marks(void *info, void **callbacks); /* the events that marks need */
 bool probes_records(uint32_t function);       /* are its calls recorded by its own probes, where others have hooks? */
 bool probes_is_marked(uintptr_t function_id); /* a function that is about to be compiled, or inlined */

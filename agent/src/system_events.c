@@ -15,9 +15,8 @@
 uint32_t system_events;
 static uint64_t most; /* bytes of the list */
 
-void system_events_init(void)
+void system_events_init(const char *text)
 {
-    const char *text = getenv("CLRPROF_EVENTS");
     char *end = NULL;
     system_events = text == NULL ? 0 : (uint32_t)strtoul(text, &end, 10);
     uint64_t limit = system_events != 0 && *end == ':' ? strtoull(end + 1, NULL, 10) : DEFAULT_LIMIT;

@@ -8,7 +8,7 @@ struct interval;
 
 extern uint32_t system_events; /* WIRE_EVENT_…: what is listed. 0: nothing, then the function below is not called */
 
-void system_events_init(void);
+void system_events_init(const char *text); /* as in CLRPROF_EVENTS; NULL: nothing is listed */
 void system_events_add(const struct wire_timing *x, bool lead, const struct interval *i); /* if the system did something of that in it */
 
 #endif

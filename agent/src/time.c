@@ -1069,22 +1069,22 @@ static void measure_overhead(void)
 }
 
 /* The rate of the clock is measured over a while that is used to measure the probes. */
-void time_init(uint64_t most_timings)
+void time_init(const struct time_options *o)
 {
     struct wire_header *h = arena.header;
     uint64_t ticks, ns;
-    probes_choose();
+    probes_choose(o);
     trace_init();
     pins_init(agent_info);
-    timings_init(most_timings);
+    timings_init(o->timings);
     blocks_are_told = h->runtime_major == 9; /* seen on 9.0.7; not on 3.1.2, 8.0.33 and 10.0.12 */
     os_init();
-    counters_init();
+    counters_init(o->counters);
     is_quick = clock_is_tsc && counters_used == 0;
     os_pair(&h->begin_ticks, &h->begin_ns);
     control_begin(h->begin_ticks);
     measure_overhead();
-    system_events_init(); /* what was measured is none */
+    system_events_init(o->events); /* what was measured is none */
     do
         os_pair(&ticks, &ns);
     while (ns - h->begin_ns < RATE_NS);

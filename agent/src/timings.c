@@ -6,11 +6,15 @@
 
 #include <string.h>
 
+#define DEFAULT_TIMINGS UINT64_C(1000000) /* a session of more is slow to look at */
+#define MEMORY_OF_TIMING UINT64_C(2048)   /* of the limit: the collector, on the same machine, needs 1.1 KB for each */
+
 uint64_t max_timings;
 
 void timings_init(uint64_t most)
 {
-    max_timings = most;
+    uint64_t allowed = arena.header->memory_limit / MEMORY_OF_TIMING;
+    max_timings = most != UINT64_MAX ? most : allowed < DEFAULT_TIMINGS ? allowed : DEFAULT_TIMINGS;
     fold_init();
 }
 

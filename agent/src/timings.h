@@ -84,7 +84,7 @@ HOT static inline void waits_add(struct wire_waits *w, const struct wire_waits *
 /* ── timings.c ──────────────────────────────────────────────────────────────────────────────────────────────── */
 
 extern uint64_t max_timings; /* of paths, in a process */
-void timings_init(uint64_t most);
+void timings_init(uint64_t most); /* UINT64_MAX: as many as the memory limit allows */
 /* 0: no room. The last part of the memory is for those that may be made when the others may not. */
 uint32_t make_timing(struct timer *t, uint32_t parent, uint32_t function, uintptr_t return_address, bool last_part);
 uint32_t find_or_make(struct timer *t, uint32_t parent, uint32_t function, uintptr_t return_address, bool last_part);

@@ -294,8 +294,9 @@ void trace_caught(struct timer *t, uintptr_t function_id)
 
 bool probes_on, probes_were_out; /* calls come by hooks here */
 
-void probes_choose(void)
+void probes_choose(const struct time_options *o)
 {
+    (void)o;
 }
 
 void probes_install(void **all)
@@ -480,7 +481,7 @@ static void replay(const char *directory, const char *path)
         die("no arena");
     arena.header->data = WIRE_DATA_TIME;
     arena.header->runtime_major = (head.flags & FLAG_BLOCKS) != 0 ? 9 : 4;
-    time_init(head.timings);
+    time_init(&(struct time_options){.timings = head.timings});
     time_install(callbacks);
     for (uint64_t i = 0; i < head.events; i++) {
         struct event e;
