@@ -295,11 +295,17 @@ void callbacks_install(uint32_t data)
         if (is_of_recording(i))
             __atomic_store_n(&callback_table[i], (void *)ignore, __ATOMIC_RELEASE);
     for (uint32_t i = 0; data != 0 && i < sizeof callbacks / sizeof *callbacks; i++)
-        __atomic_store_n(&callback_table[callbacks[i].slot], callbacks[i].function, __ATOMIC_RELEASE);
+        if (callbacks[i].slot != CALLBACK_OBJECT_ALLOCATED || (data & WIRE_DATA_MEMORY) != 0)
+            __atomic_store_n(&callback_table[callbacks[i].slot], callbacks[i].function, __ATOMIC_RELEASE);
     if ((data & WIRE_DATA_LIFETIME) != 0) {
         lifetime_install(callback_table);
         events_install(callback_table);
     }
+}
+
+void **callbacks_table(void)
+{
+    return callback_table;
 }
 
 static void fill_callback_table(void)

@@ -40,6 +40,7 @@
 extern void *agent_info; /* ICorProfilerInfo9 or later */
 bool runtime_version(void *info, uint16_t *major, uint16_t *minor, uint16_t *build); /* false: it does not say */
 uint32_t agent_prepare(uint64_t nodes);  /* what each recording needs, with its arena; WIRE_FAILURE_OLD_RUNTIME and so on, 0: it is there */
-void callbacks_install(uint32_t data);   /* those of WIRE_DATA_MEMORY, also of WIRE_DATA_LIFETIME; 0: none */
+void callbacks_install(uint32_t data);   /* those of WIRE_DATA_MEMORY and so on; 0: none */
+void **callbacks_table(void);            /* what the runtime calls */
 
 #endif

@@ -19,6 +19,7 @@ typedef uint16_t utf16;
 #define HR_FAIL ((hresult)0x80004005)
 #define HR_CANCEL_ACTIVATION ((hresult)0x80131375) /* "not this process": the runtime goes on without a profiler */
 #define HR_ASYNCHRONOUS_UNSAFE ((hresult)0x80131364) /* another thread holds a lock of the runtime */
+#define HR_INVALID_ARGUMENT ((hresult)0x80070057)
 #define HR_CLASS_IS_ARRAY ((hresult)0x80131365)
 #define HR_CLASS_IS_COMPOSITE ((hresult)0x80131366)
 
@@ -89,7 +90,10 @@ enum {
     CALLBACK_GC_FINISHED = 75,
     CALLBACK_FINALIZABLE_QUEUED = 76,
     CALLBACK_ROOT_REFERENCES2 = 77,
+    CALLBACK_REJIT_STARTED = 83,
     CALLBACK_GET_REJIT_PARAMETERS = 84,
+    CALLBACK_REJIT_FINISHED = 85,
+    CALLBACK_REJIT_ERROR = 86,
     CALLBACK_MOVED_REFERENCES2 = 87,
     CALLBACK_SURVIVING_REFERENCES2 = 88,
     CALLBACK_DEPENDENT_REFERENCES = 89, /* ConditionalWeakTableElementReferences */
@@ -104,6 +108,7 @@ enum {
 enum {
     INFO_GET_CLASS_FROM_OBJECT = 3,
     INFO_GET_FUNCTION_FROM_IP = 7,
+    INFO_GET_FUNCTION_FROM_TOKEN = 8,
     INFO_IS_ARRAY_CLASS = 11,
     INFO_GET_CURRENT_THREAD_ID = 13,
     INFO_GET_FUNCTION_INFO = 15,
@@ -121,8 +126,10 @@ enum {
     INFO_GET_NOTIFIED_CLAUSE = 56, /* GetNotifiedExceptionClauseInfo */
     INFO_SET_FUNCTION_ID_MAPPER2 = 59,
     INFO_SET_ENTER_LEAVE_HOOKS3 = 61,
+    INFO_ENUM_MODULES = 66,
     INFO_GET_RUNTIME_INFORMATION = 67,
     INFO_GET_MODULE_INFO2 = 70,
+    INFO_ENUM_THREADS = 71,
     INFO_REQUEST_REJIT = 73,
     INFO_REQUEST_REVERT = 74,
     INFO_GET_OBJECT_SIZE2 = 80,
@@ -133,6 +140,7 @@ enum {
     INFO_GET_NATIVE_CODE_STARTS = 90,
     INFO_GET_IL_TO_NATIVE_MAPPING3 = 91,
     INFO_GET_CODE_INFO4 = 92,
+    INFO_REQUEST_REJIT_WITH_INLINERS = 96,
     INFO_SUSPEND_RUNTIME = 97,
     INFO_RESUME_RUNTIME = 98,
     INFO_EVENT_PIPE_START_SESSION = 101,
@@ -151,6 +159,10 @@ enum {
 #define EMIT_GET_TOKEN_FROM_TYPE_SPEC 26
 #define ALLOCATOR_ALLOC 3          /* of IMethodMalloc */
 #define CONTROL_SET_IL_BODY 4      /* SetILFunctionBody of ICorProfilerFunctionControl */
+#define CONTROL_SET_IL_MAP 5       /* SetILInstrumentedCodeMap of it */
+#define ENUM_NEXT 7                /* of each enumerator: Next */
+#define REJIT_BLOCK_INLINING 1u    /* COR_PRF_REJIT_BLOCK_INLINING: who has it inlined is compiled again, too, */
+#define REJIT_INLINING_CALLBACKS 2u /* and is asked about */
 #define OPEN_WRITE 1u              /* ofWrite */
 #define TOKEN_TABLE 0xFF000000u    /* ECMA-335 II.22 */
 #define TOKEN_MODULE 0x00000000u

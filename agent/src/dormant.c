@@ -17,13 +17,17 @@
  *
  * A process that was forked from this one has no such thread, and is as unknown to collectors as ever. */
 #define _GNU_SOURCE
+#include "allocations.h"
 #include "arena.h"
+#include "attached.h"
 #include "boxes.h"
+#include "calls.h"
 #include "control.h"
 #include "dormant.h"
 #include "events.h"
 #include "lifetime.h"
 #include "names.h"
+#include "probes.h"
 #include "threads.h"
 #include "watch.h"
 
@@ -90,6 +94,79 @@ static bool can_follow(void)
     return can;
 }
 
+/* ── calls ──────────────────────────────────────────────────────────────────────────────────────────────────── */
+
+static const char *option(const char *texts, const char *name)
+{
+    size_t length = strlen(name);
+    for (; *texts != 0; texts += strlen(texts) + 1)
+        if (strncmp(texts, name, length) == 0 && texts[length] == '=')
+            return texts + length + 1;
+    return NULL;
+}
+
+/* What the collector wants of calls, in a file beside the arena. False: it cannot be read. */
+static bool read_options(const char *directory, struct time_options *o)
+{
+    char path[MAX_PATH];
+    char *texts = private_alloc(WIRE_MAX_OPTIONS + 2); /* they end with zero bytes, whatever the file ends with */
+    snprintf(path, sizeof path, "%s/" WIRE_OPTIONS_FILE, directory);
+    if (texts == NULL || read_file(path, (uint8_t *)texts, WIRE_MAX_OPTIONS) == 0)
+        return false;
+    *o = (struct time_options){
+        .timings = UINT64_MAX,
+        .instrument = option(texts, "CLRPROF_INSTRUMENT"),
+        .probes = "il",
+        .rules = option(texts, "CLRPROF_RULES"),
+        .mine = option(texts, "CLRPROF_MINE"),
+        .mine_folder = option(texts, "CLRPROF_MINE_FOLDER"),
+    };
+    return true;
+}
+
+/* The threads of the runtime are stopped meanwhile. That is refused while a collection or a debugger stops them. */
+static void stop_threads(void)
+{
+    long pause_ns = FIRST_PAUSE_NS;
+    while (((hresult(*)(void *))(*(void *const *const *)info)[INFO_SUSPEND_RUNTIME])(info) < 0)
+        rest(&pause_ns);
+}
+
+static void let_threads_go(void)
+{
+    ((hresult(*)(void *))(*(void *const *const *)info)[INFO_RESUME_RUNTIME])(info);
+}
+
+/* From its end on calls are recorded, and objects with them. */
+static uint32_t begin_calls(uint32_t data, const char *directory)
+{
+    struct time_options o;
+    uint32_t low = ATTACHED_MASK | MONITOR_EXCEPTIONS;
+    if (!read_options(directory, &o))
+        return WIRE_FAILURE_NO_COLLECTOR;
+    uint32_t failure = attached_prepare(info, &o, callbacks_table());
+    if (failure != 0)
+        return failure;
+    if ((data & WIRE_DATA_MEMORY) != 0) {
+        low |= MEMORY_MASK;
+        if (probes_sites)
+            allocations_note_timings(callbacks_table());
+    }
+    __atomic_store_n(&open_to_visits, 1, __ATOMIC_SEQ_CST);
+    if (!ask_for_events(ATTACHED_MASK, HIGH_MONITOR_DYNAMIC_FUNCTION_UNLOADS))
+        return WIRE_FAILURE_EVENT_MASK;
+    if ((failure = attached_ask()) != 0)
+        return failure;
+    stop_threads();
+    attached_begin();
+    bool asked = ask_for_events(low, HIGH_MONITOR_DYNAMIC_FUNCTION_UNLOADS);
+    let_threads_go();
+    attached_tell_running();
+    return asked ? 0 : WIRE_FAILURE_EVENT_MASK;
+}
+
+/* ── a recording of what is wanted ──────────────────────────────────────────────────────────────────────────── */
+
 /* Asks for what is wanted. Whoever is in the middle of a collection when its events are asked for is not asked about it, and no object that
  * is recorded was born before. */
 static uint32_t ask_for(uint32_t data, const char *directory)
@@ -107,9 +184,12 @@ static uint32_t ask_for(uint32_t data, const char *directory)
         high = events_init(info, IMMUTABLE_EVENTS | low, high);
     }
     arena.header->data = data;
-    boxes_report();
+    if ((data & WIRE_DATA_MEMORY) != 0)
+        boxes_report();
     callbacks_install(data);
     __atomic_store_n(&arena.header->state, WIRE_STATE_RECORDING, __ATOMIC_RELEASE);
+    if ((data & WIRE_DATA_TIME) != 0)
+        return begin_calls(data, directory);
     __atomic_store_n(&open_to_visits, 1, __ATOMIC_SEQ_CST);
     return ask_for_events(low, high) ? 0 : WIRE_FAILURE_EVENT_MASK;
 }
@@ -117,7 +197,7 @@ static uint32_t ask_for(uint32_t data, const char *directory)
 static uint32_t begin(void)
 {
     static char directory[WIRE_MAX_DIRECTORY];
-    uint32_t data = WIRE_DATA_MEMORY | (place->data & WIRE_DATA_LIFETIME);
+    uint32_t data = place->data & (WIRE_DATA_MEMORY | WIRE_DATA_LIFETIME | WIRE_DATA_TIME);
     memcpy(directory, place->directory, sizeof directory);
     directory[sizeof directory - 1] = 0; /* the collector is not trusted more than it must be */
     if (!watch_collector(directory))
@@ -125,7 +205,8 @@ static uint32_t begin(void)
     if ((data & WIRE_DATA_LIFETIME) != 0 && !can_follow())
         return WIRE_FAILURE_BACKGROUND;
     uint32_t depth = place->stack_depth;
-    if (!arena_create(directory, WIRE_REGION_TIMINGS, place->memory_limit, depth == 0 || depth > MAX_FRAMES ? MAX_FRAMES : depth))
+    uint32_t regions = (data & WIRE_DATA_TIME) != 0 ? WIRE_REGION_TRACE : WIRE_REGION_TIMINGS;
+    if (!arena_create(directory, regions, place->memory_limit, depth == 0 || depth > MAX_FRAMES ? MAX_FRAMES : depth))
         return WIRE_FAILURE_NO_ARENA;
     agent_info = info;
     control_init(directory);
@@ -134,21 +215,39 @@ static uint32_t begin(void)
     return failure != 0 ? failure : ask_for(data, directory);
 }
 
-/* Waits until no thread is in the agent, and sees to it that none comes. A collection that was slow to set its flag again (events.c) is over
- * when the threads have stopped. */
-static void wait_for_visitors(void)
+static void await_visitors(void)
 {
     long pause_ns = FIRST_PAUSE_NS;
-    __atomic_store_n(&open_to_visits, 0, __ATOMIC_SEQ_CST);
     while (__atomic_load_n(&visits, __ATOMIC_SEQ_CST) != 0)
         rest(&pause_ns);
-    pause_ns = FIRST_PAUSE_NS;
-    /* It is refused while a collection or a debugger stops the threads. */
-    while (((hresult(*)(void *))(*(void *const *const *)info)[INFO_SUSPEND_RUNTIME])(info) < 0)
-        rest(&pause_ns);
+}
+
+/* Waits until no thread is in the agent, and sees to it that none comes. A collection that was slow to set its flag again (events.c) is over
+ * when the threads have stopped. */
+static void end_visits(void)
+{
+    ask_for_events(0, 0); /* a collection that has begun is not told: what it did is not known */
+    __atomic_store_n(&open_to_visits, 0, __ATOMIC_SEQ_CST);
+    await_visitors();
+    stop_threads();
     ask_for_events(0, 0);
     callbacks_install(0);
-    ((hresult(*)(void *))(*(void *const *const *)info)[INFO_RESUME_RUNTIME])(info);
+    let_threads_go();
+}
+
+/* The same with calls: when the threads have stopped none is in a probe. As long as probes record what is compiled must have
+ * some, so all ends at once. */
+static void end_calls(void)
+{
+    stop_threads();
+    attached_stop();
+    __atomic_store_n(&open_to_visits, 0, __ATOMIC_SEQ_CST);
+    ask_for_events(ENABLE_REJIT, 0);
+    callbacks_install(0);
+    let_threads_go();
+    await_visitors();
+    attached_end();
+    ask_for_events(0, 0);
 }
 
 /* Whatever the recording needed. What has its arena mapped, and the collector, have it still. */
@@ -169,9 +268,12 @@ static void end(uint32_t failure)
         lifetime_end();
     }
     events_close();
-    ask_for_events(0, 0); /* a collection that has begun is not told: what it did is not known */
-    if (open_to_visits != 0)
-        wait_for_visitors();
+    if (open_to_visits == 0)
+        callbacks_install(0);
+    else if ((arena.header->data & WIRE_DATA_TIME) != 0)
+        end_calls();
+    else
+        end_visits();
     if (arena.header != NULL) {
         arena.header->failure = failure;
         arena.header->end_ns = monotonic_ns();

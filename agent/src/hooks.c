@@ -17,6 +17,8 @@
 
 static void (*probed_function(void))(const struct method *)
 {
+    if (probes_number != 0)
+        return machine_probed_il_numbered;
     if (trace_on)
         return probes_on ? machine_probed_il_traced : machine_probed_traced;
     return probes_on ? machine_probed_il : machine_probed;

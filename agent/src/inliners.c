@@ -19,10 +19,12 @@
 #include <unistd.h>
 
 #define MAX_METHODS 0xFFFFFFu /* in a token */
+#define IS_ANYWHERE 4u /* beside R2R_…: in a process that runs already, code of it may run that nobody finds */
 
 struct flags { /* of the methods of a module; never freed: a module with precompiled code is not unloaded */
     uint32_t n;
-    uint8_t of[]; /* from 1 on */
+    enum r2r_kind kind; /* of the module's image */
+    uint8_t of[];       /* from 1 on */
 };
 
 struct scratch {
@@ -46,6 +48,7 @@ static void *info;
 static struct map known; /* ModuleID → struct flags */
 static bool has_foreign; /* an image may have other modules' code */
 static bool is_anywhere; /* what is wanted may be in any code */
+static bool runs_already; /* the process does: all methods that are wanted have to be known */
 
 /* ── images ─────────────────────────────────────────────────────────────────────────────────────────────────── */
 
@@ -154,8 +157,9 @@ static struct flags *ask_rules(struct namer *n)
     flags->n = methods;
     for (uint32_t i = 1; i <= methods; i++) {
         bool wanted = is_wanted(n, i), unlisted = is_unlisted(n, i);
-        flags->of[i] = (uint8_t)((wanted ? R2R_IS_WANTED : 0) | (unlisted ? R2R_HAS_WANTED : 0));
-        if (wanted && unlisted)
+        bool anywhere = wanted && unlisted;
+        flags->of[i] = (uint8_t)((wanted ? R2R_IS_WANTED : 0) | (unlisted ? R2R_HAS_WANTED : 0) | (anywhere && runs_already ? IS_ANYWHERE : 0));
+        if (anywhere && !runs_already)
             __atomic_store_n(&is_anywhere, true, __ATOMIC_RELEASE);
     }
     return flags;
@@ -189,7 +193,7 @@ static void read_list(uintptr_t module, struct loaded *at, bool is_concerned)
     struct r2r_image image = {.read = read_image, .context = at};
     enum r2r_kind kind = r2r_open(&image);
     bool lacks = kind == R2R_LISTED && is_concerned && may_lack_some(&image);
-    bool wanted = kind == R2R_LISTED && is_concerned && (lacks || !instrument_wants_whole(module));
+    bool wanted = is_concerned && (runs_already || (kind == R2R_LISTED && (lacks || !instrument_wants_whole(module))));
     struct flags *flags = wanted ? new_flags(module, !lacks) : NULL;
     if (kind == R2R_LISTED)
         kind = mark(&image, flags);
@@ -197,6 +201,7 @@ static void read_list(uintptr_t module, struct loaded *at, bool is_concerned)
         __atomic_store_n(&has_foreign, true, __ATOMIC_RELEASE);
     if (flags == NULL)
         return;
+    flags->kind = kind;
     arena_lock();
     map_put(&known, module, (uintptr_t)flags); /* else all its code is refused */
     arena_unlock();
@@ -239,14 +244,39 @@ bool inliners_may_run(uintptr_t module, uint32_t token)
     return !__atomic_load_n(&has_foreign, __ATOMIC_ACQUIRE) && !inliners_are_anywhere() && has_none(module, token, R2R_IS_WANTED | R2R_HAS_WANTED);
 }
 
+/* Code of such a method, or code that has it inlined, may run already, and nobody can find it. */
+static bool is_lost(const struct flags *f, uint32_t method)
+{
+    bool foreign = f->kind != R2R_NONE && __atomic_load_n(&has_foreign, __ATOMIC_ACQUIRE);
+    return foreign || f->kind == R2R_UNKNOWN || (f->of[method] & IS_ANYWHERE) != 0;
+}
+
+enum inliners_kind inliners_kind(uintptr_t module, uint32_t token)
+{
+    const struct flags *f = (const struct flags *)(uintptr_t)map_get(&known, module);
+    uint32_t method = token & ~TOKEN_TABLE;
+    if (f == NULL || method == 0 || method > f->n)
+        return f == NULL ? INLINERS_LOST : INLINERS_PLAIN;
+    if ((f->of[method] & R2R_IS_WANTED) != 0)
+        return is_lost(f, method) ? INLINERS_LOST : INLINERS_WANTED;
+    return (f->of[method] & R2R_HAS_WANTED) != 0 ? INLINERS_HAS_WANTED : INLINERS_PLAIN;
+}
+
+uint32_t inliners_methods(uintptr_t module)
+{
+    const struct flags *f = (const struct flags *)(uintptr_t)map_get(&known, module);
+    return f == NULL ? 0 : f->n;
+}
+
 bool inliners_is_left_out(uintptr_t module, uint32_t token)
 {
     return has_none(module, token, R2R_IS_WANTED);
 }
 
-bool inliners_init(void *profiler_info)
+bool inliners_init(void *profiler_info, bool later)
 {
     info = profiler_info;
+    runs_already = later;
     return map_init(&known, 64, true);
 }
 

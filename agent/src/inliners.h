@@ -4,11 +4,20 @@
 
 #include "agent.h"
 
-bool inliners_init(void *info);
+bool inliners_init(void *info, bool runs_already); /* runs_already: the process does */
 void inliners_close(void);
 void inliners_module_loaded(uintptr_t module, bool is_concerned); /* is_concerned: some of its functions may be instrumented, or marked */
 bool inliners_may_run(uintptr_t module, uint32_t token);          /* a method's precompiled code, of one that is concerned */
 bool inliners_is_left_out(uintptr_t module, uint32_t token);      /* a method that is neither instrumented nor marked; false: perhaps */
+/* What a method of a module that is concerned is, in a process that runs already. */
+enum inliners_kind {
+    INLINERS_PLAIN,
+    INLINERS_HAS_WANTED, /* its precompiled code has such methods in it */
+    INLINERS_WANTED,
+    INLINERS_LOST        /* it is wanted, but its code, or that which has it inlined, may run, and nobody can find it */
+};
+enum inliners_kind inliners_kind(uintptr_t module, uint32_t token);
+uint32_t inliners_methods(uintptr_t module); /* how many there are */
 bool inliners_are_anywhere(void); /* code of any module may have instrumented functions of another one in it, and no list says so */
 void inliners_forget_module(uintptr_t module);                    /* with the lock held */
 

@@ -497,7 +497,7 @@ hresult instrument_compiled(void *self, uintptr_t function_id, hresult status, i
     (void)safe_to_block;
     int saved_errno = errno;
     uint64_t value = status < 0 || probes_leave_out(function_id) ? 0 : function_value(function_id);
-    if ((value & FUNCTION_IS_INSTRUMENTED) != 0 && !bodies_of_id(function_id))
+    if ((value & FUNCTION_IS_INSTRUMENTED) != 0 && !bodies_of_id(function_id, 0))
         loss(WIRE_LOSS_ARENA_FULL, 0, 0);
     errno = saved_errno;
     return HR_OK;

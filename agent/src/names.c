@@ -586,13 +586,13 @@ static uint32_t find_body(uintptr_t address, uintptr_t function, uintptr_t rejit
     return 0;
 }
 
-bool bodies_of_id(uintptr_t function_id)
+bool bodies_of_id(uintptr_t function_id, uintptr_t rejit)
 {
     uintptr_t starts[MAX_BODIES];
     uint32_t n_starts = 0;
     uint64_t function = function_value(function_id);
     if (SLOT(info, INFO_GET_NATIVE_CODE_STARTS, uintptr_t, uintptr_t, uint32_t, uint32_t *, uintptr_t *)(
-            info, function_id, 0, MAX_BODIES, &n_starts, starts) < 0)
+            info, function_id, rejit, MAX_BODIES, &n_starts, starts) < 0)
         return true;
     struct scratch *scratch = take_scratch();
     bool room = scratch != NULL && function != 0;

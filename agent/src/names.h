@@ -14,7 +14,7 @@ uint32_t ip_of_address(uintptr_t address, bool allocates);
 uint32_t function_of_id(uintptr_t function_id);                        /* id, 0: no room */
 uint64_t function_value(uintptr_t function_id);                        /* the same with FUNCTION_IS_…, */
 uint32_t names_module(uintptr_t module);                               /* id, 0: no room */
-bool bodies_of_id(uintptr_t function_id);                              /* describes those that are new; false: no room */
+bool bodies_of_id(uintptr_t function_id, uintptr_t rejit);             /* of a version, 0: the first; describes those that are new; false: no room */
 #define FUNCTION_IS_COLLECTIBLE (UINT64_C(1) << 32)  /* it can be unloaded */
 #define FUNCTION_IS_INSTRUMENTED (UINT64_C(1) << 34) /* with time: see instrument.c */
 #define FUNCTION_IS_BOUNDARY (UINT64_C(1) << 35)

@@ -319,8 +319,9 @@ void os_attach(struct timer *t)
 
 void os_detach(struct timer *t)
 {
-    if (t->mechanism == WIRE_MECHANISM_RSEQ && *t->word == t->expect)
-        *t->word = 0;
+    uint64_t ours = t->expect; /* the thread may run, and have put there something of its own */
+    if (t->mechanism == WIRE_MECHANISM_RSEQ)
+        __atomic_compare_exchange_n(t->word, &ours, 0, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED);
     if (t->ring != NULL)
         munmap(t->ring, 2 * RING_BYTES);
     t->ring = NULL;

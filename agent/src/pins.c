@@ -112,6 +112,13 @@ hresult pins_catcher_leave(void *self)
     return HR_OK;
 }
 
+void pins_end(void)
+{
+    for (uint32_t i = 0; i < n_pins; i++)
+        destroy(pins[i].handle);
+    n_pins = 0;
+}
+
 /* The runtime does not know the thread any more, so another one destroys its handles. */
 void pins_thread_ended(void)
 {

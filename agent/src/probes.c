@@ -11,6 +11,7 @@
 #include "actions.h"
 #include "arch/arch.h"
 #include "arena.h"
+#include "attached.h"
 #include "callees.h"
 #include "calls.h"
 #include "hooks.h"
@@ -54,6 +55,16 @@ struct probed { /* what the probes of a method get; never freed */
     struct il_run runs[];
 };
 
+struct rewriting { /* a method that gets probes */
+    uintptr_t module, function_id; /* function_id: of the function that is compiled; 0: it is not known */
+    uint32_t token, size;
+    const uint8_t *body; /* the program's own */
+    const struct method *method;
+    uint64_t value; /* of the function */
+    bool shared;    /* with other functions */
+    void *control;  /* of the version that gets the IL; NULL: the method gets it */
+};
+
 struct free_work {
     struct il_work work;
     uint8_t scratch[CALLEES_SCRATCH];
@@ -61,6 +72,7 @@ struct free_work {
 };
 
 bool probes_on, probes_sites, probes_marks;
+uint16_t probes_number, probes_recording;
 static void *info;
 static bool controls;        /* what is recorded depends on calls of some functions */
 static bool chosen_by_rules; /* they say what is included */
@@ -70,6 +82,7 @@ static struct map signatures; /* ModuleID → token, and << 32 that of tail */
 static struct map bodies;     /* address of rewritten IL → struct probed */
 static struct map functions;  /* id of the function → struct probed */
 static struct map places;     /* return address of a probe → struct method, with bit 0 set if it can be unloaded */
+static struct map ran;        /* id of the function → 1: it ran when the recording began */
 static struct free_work *free_works;
 static uint8_t *kept; /* the rest of a block */
 static uint32_t kept_bytes;
@@ -300,23 +313,43 @@ static uint8_t *write_body(const struct il_work *w, uintptr_t module, uint32_t b
     return body;
 }
 
+/* Where the new code is from, in memory of the process's heap, of which `*n` entries. NULL: there is none. */
+static struct clr_il_move *make_map(const struct il_work *w, uint32_t *n)
+{
+    *n = il_starts(w, NULL, 0);
+    struct clr_il_move *moves = malloc(*n * sizeof *moves);
+    struct il_run *starts = malloc(*n * sizeof *starts);
+    if (moves != NULL && starts != NULL) {
+        il_starts(w, starts, *n);
+        for (uint32_t i = 0; i < *n; i++)
+            moves[i] = (struct clr_il_move){starts[i].old_at, starts[i].new_at, 1};
+    } else {
+        free(moves);
+        moves = NULL;
+    }
+    free(starts);
+    return moves;
+}
+
 /* Tells the runtime where the new IL is from: stack traces and debuggers speak of the program's own. The map is the runtime's
- * from then on, which frees it, so it is of the process's heap. */
+ * from then on, which frees it. */
 static bool tell_map(const struct il_work *w, uintptr_t function_id)
 {
-    uint32_t n = il_starts(w, NULL, 0);
-    struct clr_il_move *moves = malloc(n * sizeof *moves);
-    struct il_run *starts = malloc(n * sizeof *starts);
-    bool told = false;
-    if (moves != NULL && starts != NULL) {
-        il_starts(w, starts, n);
-        for (uint32_t i = 0; i < n; i++)
-            moves[i] = (struct clr_il_move){starts[i].old_at, starts[i].new_at, 1};
-        told = SLOT(info, INFO_SET_IL_CODE_MAP, uintptr_t, int32_t, uint32_t, const struct clr_il_move *)(info, function_id, 0, n, moves) >= 0;
-    }
+    uint32_t n;
+    struct clr_il_move *moves = make_map(w, &n);
+    bool told = moves != NULL && SLOT(info, INFO_SET_IL_CODE_MAP, uintptr_t, int32_t, uint32_t, const struct clr_il_move *)(info, function_id, 0, n, moves) >= 0;
     if (!told)
         free(moves);
-    free(starts);
+    return told;
+}
+
+/* The same of a version. The runtime makes a copy of it, as of the IL. */
+static bool tell_map_of_version(const struct il_work *w, void *control)
+{
+    uint32_t n;
+    struct clr_il_move *moves = make_map(w, &n);
+    bool told = moves != NULL && SLOT(control, CONTROL_SET_IL_MAP, uint32_t, const struct clr_il_move *)(control, n, moves) >= 0;
+    free(moves);
     return told;
 }
 
@@ -361,7 +394,25 @@ static struct il_probes probes_to_call(uint64_t tokens)
         p.site_enter = (uintptr_t)clrprof_traced_site_enter;
         p.site_leave = (uintptr_t)clrprof_traced_site_leave;
     }
+    if (probes_number != 0) {
+        p.enter = (uintptr_t)clrprof_numbered_probe_enter;
+        p.leave = (uintptr_t)clrprof_numbered_probe_leave;
+        p.tail = (uintptr_t)clrprof_numbered_probe_tail;
+        p.site_enter = (uintptr_t)clrprof_numbered_site_enter;
+        p.site_leave = (uintptr_t)clrprof_numbered_site_leave;
+        p.site_jump = (uintptr_t)clrprof_numbered_site_jump;
+    }
     return p;
+}
+
+static uint64_t argument_of(uint64_t address)
+{
+    return address == 0 ? 0 : address | (uint64_t)probes_number << PROBE_NUMBER_SHIFT;
+}
+
+static uint64_t find_site(void *context, uint32_t offset, uint8_t opcode, uint32_t token)
+{
+    return argument_of(callees_site(context, offset, opcode, token));
 }
 
 /* Where tasks complete nothing else is wanted, unless something else is. */
@@ -376,64 +427,88 @@ static void add_operation(struct il_probes *p, const struct operation *o, uint64
 }
 
 /* The probes of the method can be taken out while nothing is recorded. */
-static void let_go(struct probed *p, uintptr_t module, uint32_t token, const uint8_t *body, uint32_t size)
+static void let_go(struct probed *p, const struct rewriting *r)
 {
     if (!rejit_is_on())
         return;
     arena_lock();
-    p->without = (struct rejit_method){.module = module, .token = token, .body = body, .size = size};
+    p->without = (struct rejit_method){.module = r->module, .token = r->token, .body = r->body, .size = r->size};
     rejit_add(&p->without);
     arena_unlock();
 }
 
-/* NULL: it cannot be done, and why. Two threads may do it for two functions of one method: then either body is right. */
-static struct probed *rewrite(uintptr_t module, uint32_t token, const uint8_t *body, uint32_t size, const struct method *m, uint64_t value, bool shared, uintptr_t function_id,
-                              uint32_t *why)
+/* The new IL is what the method is compiled from from now on. */
+static bool set_body(const struct il_work *w, const struct rewriting *r, const struct probed *p, uint32_t bytes)
 {
-    uint64_t tokens = signatures_in(module);
+    const uint8_t *new = write_body(w, r->module, bytes);
+    arena_lock();
+    bool known = new != NULL && map_put(&bodies, (uintptr_t)new, (uintptr_t)p | ((r->value & FUNCTION_IS_COLLECTIBLE) != 0 ? 1u : 0u));
+    arena_unlock();
+    return known && SLOT(info, INFO_SET_IL_FUNCTION_BODY, uintptr_t, uint32_t, const uint8_t *)(info, r->module, r->token, new) >= 0;
+}
+
+/* The new IL is that of a version, of which the runtime makes a copy. */
+static bool set_version(const struct il_work *w, void *control, uint32_t bytes)
+{
+    uint8_t *new = private_alloc(bytes);
+    if (new == NULL)
+        return false;
+    il_write(w, new);
+    bool taken = SLOT(control, CONTROL_SET_IL_BODY, uint32_t, const uint8_t *)(control, bytes, new) >= 0;
+    private_free(new, bytes);
+    return taken;
+}
+
+/* Writes the planned body, and gives it to the runtime. NULL: that did not take it, or there is no memory. */
+static struct probed *put_body(struct il_work *w, const struct rewriting *r, uint32_t interaction, uint32_t bytes)
+{
+    struct probed *p = keep_probed(w, r->method, r->value, r->shared);
+    if (p == NULL)
+        return NULL;
+    w->probes.method = argument_of((uintptr_t)p);
+    p->interaction = interaction;
+    if (!(r->control == NULL ? set_body(w, r, p, bytes) : set_version(w, r->control, bytes)))
+        return NULL;
+    p->told = r->control == NULL ? tell_map(w, r->function_id) : tell_map_of_version(w, r->control);
+    if (r->control == NULL && p->told && (r->value & (FUNCTION_IS_COLLECTIBLE | FUNCTION_HAS_PROBES)) == 0)
+        let_go(p, r);
+    return p;
+}
+
+/* NULL: it cannot be done, and why. Two threads may do it for two functions of one method: then either body is right. */
+static struct probed *rewrite(struct rewriting *r, uint32_t *why)
+{
+    uint64_t tokens = signatures_in(r->module);
     *why = tokens == 0 ? WIRE_NOT_PROBED_SIGNATURE : WIRE_NOT_PROBED_REFUSED;
     struct il_probes probes = probes_to_call(tokens);
     struct operation operation = {.kind = 0};
-    if ((value & FUNCTION_IS_INTERACTION) != 0 && !(tokens != 0 && operations_find(info, function_id, module, token, &operation)))
-        value &= ~FUNCTION_IS_INTERACTION;
-    if ((value & FUNCTION_HAS_PROBES) == 0 && !is_probed(value)) {
+    if ((r->value & FUNCTION_IS_INTERACTION) != 0 && !(tokens != 0 && operations_find(info, r->function_id, r->module, r->token, &operation)))
+        r->value &= ~FUNCTION_IS_INTERACTION;
+    if ((r->value & FUNCTION_HAS_PROBES) == 0 && !is_probed(r->value)) {
         *why = NOT_WANTED;
         return NULL;
     }
-    if ((value & FUNCTION_HAS_PROBES) != 0) {
+    if ((r->value & FUNCTION_HAS_PROBES) != 0) {
         probes.enter = (uintptr_t)clrprof_marked_enter;
         probes.leave = (uintptr_t)clrprof_marked_leave;
         probes.tail = (uintptr_t)clrprof_marked_tail;
     }
-    add_operation(&probes, &operation, value);
-    uint64_t collectible = (value & FUNCTION_IS_COLLECTIBLE) != 0;
+    add_operation(&probes, &operation, r->value);
     struct free_work *w = tokens == 0 ? NULL : take_work();
     struct probed *p = NULL;
-    struct callees callees = {.collectible = collectible != 0};
+    struct callees callees = {.collectible = (r->value & FUNCTION_IS_COLLECTIBLE) != 0};
     uint32_t bytes;
     if (w == NULL)
         return NULL;
-    if (probes_sites && is_probed(value) && callees_begin(&callees, module, w->scratch)) {
-        probes.site = callees_site;
+    if (probes_sites && is_probed(r->value) && callees_begin(&callees, r->module, w->scratch)) {
+        probes.site = find_site;
         probes.context = &callees;
     }
-    enum il_result result = il_plan(&w->work, body, size, &probes, &bytes);
+    enum il_result result = il_plan(&w->work, r->body, r->size, &probes, &bytes);
     if (result != IL_DONE)
         *why = result;
-    if (result == IL_DONE && (p = keep_probed(&w->work, m, value, shared)) != NULL) {
-        w->work.probes.method = (uintptr_t)p;
-        p->interaction = operation.kind;
-        const uint8_t *new = write_body(&w->work, module, bytes);
-        arena_lock();
-        bool known = new != NULL && map_put(&bodies, (uintptr_t)new, (uintptr_t)p | collectible);
-        arena_unlock();
-        if (!known || SLOT(info, INFO_SET_IL_FUNCTION_BODY, uintptr_t, uint32_t, const uint8_t *)(info, module, token, new) < 0)
-            p = NULL;
-        else
-            p->told = tell_map(&w->work, function_id);
-        if (p != NULL && p->told && collectible == 0 && (value & FUNCTION_HAS_PROBES) == 0)
-            let_go(p, module, token, body, size);
-    }
+    else
+        p = put_body(&w->work, r, operation.kind, bytes);
     callees_end(&callees);
     give_work(w);
     return p;
@@ -470,19 +545,24 @@ bool probes_can_go(void)
     return probes_on && !controls;
 }
 
+static bool log_not_probed(uint32_t function, uint32_t why)
+{
+    struct {
+        uint32_t function, reason;
+    } record = {function, why};
+    return arena_log(WIRE_RECORD_NOT_PROBED, &record, sizeof record);
+}
+
 /* Tells, once for each function, why it has no probes. False: it was told before. */
 static bool tell_not_probed(const struct method *m, uint64_t value, uint32_t why)
 {
     static struct probed none = {.told = true};
     uint64_t known = (uintptr_t)&none | ((value & FUNCTION_IS_COLLECTIBLE) != 0 ? 1 : 0);
-    struct {
-        uint32_t function, reason;
-    } record = {m->function, why};
     arena_lock();
     bool told = map_get(&functions, m->function) == known;
     if (!told) {
         map_put(&functions, m->function, known);
-        arena_log(WIRE_RECORD_NOT_PROBED, &record, sizeof record); /* else the loss alone says so */
+        log_not_probed(m->function, why); /* else the loss alone says so */
     }
     arena_unlock();
     if (!told)
@@ -490,26 +570,102 @@ static bool tell_not_probed(const struct method *m, uint64_t value, uint32_t why
     return !told;
 }
 
-static bool put_probes(uintptr_t function_id, uint64_t value, const struct method *m, uint32_t *why)
+static bool find_body(struct rewriting *r)
 {
-    uintptr_t module = 0;
-    uint32_t token = 0, size = 0;
-    const uint8_t *body = NULL;
-    uint64_t collectible = (value & FUNCTION_IS_COLLECTIBLE) != 0;
-    bool shared = is_generic(function_id, &module, &token);
-    *why = WIRE_NOT_PROBED_REFUSED;
-    if (module == 0 ||
-        SLOT(info, INFO_GET_IL_FUNCTION_BODY, uintptr_t, uint32_t, const uint8_t **, uint32_t *)(info, module, token, &body, &size) < 0 || body == NULL)
-        return false;
-    struct probed *p = probed_at(body);
-    if (p == NULL)
-        p = rewrite(module, token, body, size, m, value, shared, function_id, why);
-    if (p == NULL || (!p->shared && p->method.function != m->function))
-        return false;
+    return SLOT(info, INFO_GET_IL_FUNCTION_BODY, uintptr_t, uint32_t, const uint8_t **, uint32_t *)(info, r->module, r->token, &r->body, &r->size) >= 0 && r->body != NULL;
+}
+
+static bool know_probed(const struct method *m, const struct probed *p, uint64_t value)
+{
     arena_lock();
-    bool known = map_put(&functions, m->function, (uintptr_t)p | collectible);
+    bool known = map_put(&functions, m->function, (uintptr_t)p | ((value & FUNCTION_IS_COLLECTIBLE) != 0 ? 1u : 0u));
     arena_unlock();
     return known;
+}
+
+static bool put_probes(uintptr_t function_id, uint64_t value, const struct method *m, uint32_t *why)
+{
+    struct rewriting r = {.function_id = function_id, .method = m, .value = value};
+    r.shared = is_generic(function_id, &r.module, &r.token);
+    *why = WIRE_NOT_PROBED_REFUSED;
+    if (r.module == 0 || !find_body(&r))
+        return false;
+    struct probed *p = probed_at(r.body);
+    if (p == NULL)
+        p = rewrite(&r, why);
+    return p != NULL && (p->shared || p->method.function == m->function) && know_probed(m, p, value);
+}
+
+/* ── versions ───────────────────────────────────────────────────────────────────────────────────────────────── */
+
+/* Does the runtime suspend it? Then it has no probes, whatever function of the method it is. */
+static bool is_suspended(uintptr_t module, uint32_t token)
+{
+    uint32_t owner, length, attributes, signature_bytes, rva, implementation = 0;
+    const uint8_t *signature;
+    void *import = NULL;
+    if (SLOT(info, INFO_GET_MODULE_META_DATA, uintptr_t, uint32_t, const struct guid *, void **)(info, module, 0, &IID_METADATA_IMPORT, &import) != HR_OK ||
+        import == NULL)
+        return false;
+    SLOT(import, IMPORT_GET_METHOD_PROPS, uint32_t, uint32_t *, utf16 *, uint32_t, uint32_t *, uint32_t *, const uint8_t **, uint32_t *, uint32_t *, uint32_t *)(
+        import, token, &owner, NULL, 0, &length, &attributes, &signature, &signature_bytes, &rva, &implementation);
+    com_release(import);
+    return (implementation & METHOD_IMPL_ASYNC) != 0;
+}
+
+/* Of a generic method no function is known when its IL is asked for. */
+uint64_t probes_give(uintptr_t module, uint32_t token, void *control)
+{
+    struct method generic = {0};
+    struct rewriting r = {.module = module, .token = token, .control = control, .method = &generic, .value = FUNCTION_IS_INSTRUMENTED};
+    uint32_t why = WIRE_NOT_PROBED_REFUSED;
+    r.shared = SLOT(info, INFO_GET_FUNCTION_FROM_TOKEN, uintptr_t, uint32_t, uintptr_t *)(info, module, token, &r.function_id) < 0;
+    if (!r.shared) {
+        r.value = function_value(r.function_id);
+        r.method = is_probed(r.value) ? instrument_method(r.function_id, r.value) : &generic;
+        if (r.value == 0 || r.method == NULL)
+            loss(WIRE_LOSS_NOT_HOOKED, 0, 0);
+    } else if (is_suspended(module, token)) {
+        r.value = 0;
+    }
+    if (!is_probed(r.value) || r.method == NULL)
+        return GIVEN_NOTHING(NOT_WANTED);
+    struct probed *p = find_body(&r) ? rewrite(&r, &why) : NULL;
+    return p != NULL ? (uintptr_t)p : GIVEN_NOTHING(why);
+}
+
+void probes_compiled(uintptr_t function_id, uint64_t given)
+{
+    uint64_t value = function_value(function_id);
+    const struct method *m = is_probed(value) ? instrument_method(function_id, value) : NULL;
+    if (value == 0 || (m == NULL && is_probed(value)))
+        loss(WIRE_LOSS_NOT_HOOKED, 0, 0);
+    if (m == NULL)
+        return;
+    if ((given & 1) == 0)
+        know_probed(m, (const struct probed *)(uintptr_t)given, value);
+    else if ((uint32_t)(given >> 1) != NOT_WANTED)
+        tell_not_probed(m, value, (uint32_t)(given >> 1));
+}
+
+/* It is no loss: calls that began before are in no recording, and others have probes. */
+void probes_ran(uintptr_t function_id)
+{
+    uint64_t value = function_value(function_id);
+    if (!is_probed(value))
+        return;
+    arena_lock();
+    if (map_get(&ran, (uint32_t)value) == 0 && map_put(&ran, (uint32_t)value, 1))
+        log_not_probed((uint32_t)value, WIRE_NOT_PROBED_RUNNING);
+    arena_unlock();
+}
+
+void probes_missing(uintptr_t function_id, uint32_t why)
+{
+    uint64_t value = function_value(function_id);
+    const struct method *m = is_probed(value) ? instrument_method(function_id, value) : NULL;
+    if (m != NULL)
+        tell_not_probed(m, value, why);
 }
 
 /* Can some function of a module match patterns? Its types decide, but for nested ones, whose names begin like those around them; those
@@ -627,17 +783,24 @@ static hresult search_started(void *self, uintptr_t function_id, int32_t *use)
 }
 
 /* The signatures are best added to a module's metadata before anybody reads them. */
+bool probes_see_module(uintptr_t module)
+{
+    bool concerned = is_concerned(module);
+    if (concerned)
+        signatures_in(module);
+    if (has_lists || (concerned && probes_on))
+        inliners_module_loaded(module, concerned);
+    if (probes_sites)
+        callees_module_loaded(module);
+    return concerned;
+}
+
 static hresult module_loaded(void *self, uintptr_t module, hresult status)
 {
     (void)self;
     int saved_errno = errno;
-    bool is_new = status >= 0 && !recording_is_over(), concerned = is_new && is_concerned(module);
-    if (concerned)
-        signatures_in(module);
-    if (is_new && (has_lists || (concerned && probes_on)))
-        inliners_module_loaded(module, concerned);
-    if (is_new && probes_sites)
-        callees_module_loaded(module);
+    if (status >= 0 && !recording_is_over())
+        probes_see_module(module);
     errno = saved_errno;
     return HR_OK;
 }
@@ -666,6 +829,8 @@ void probes_forget_module(uintptr_t module)
     map_forget(&signatures, module);
     map_forget(&modules, module);
     inliners_forget_module(module);
+    if (probes_number != 0)
+        attached_forget_module(module);
     if (probes_sites)
         callees_forget_module();
     map_drop(&bodies, 1, 1);
@@ -717,8 +882,8 @@ bool probes_init(void *profiler_info, bool has_rules, bool by_rules)
 {
     info = profiler_info;
     chosen_by_rules = probes_on && by_rules;
-    has_lists = (has_rules && probes_on) || (probes_marks && (probes_on || (arena.header->data & WIRE_DATA_TIME) == 0));
-    return (!interactions_on || interactions_init(info)) && (!probes_sites || callees_init(info)) && inliners_init(info) && map_init(&signatures, 64, true) && map_init(&modules, 64, true) && map_init(&bodies, 1024, true) && map_init(&functions, 1024, true) && map_init(&places, 1024, true);
+    has_lists = probes_number != 0 || (has_rules && probes_on) || (probes_marks && (probes_on || (arena.header->data & WIRE_DATA_TIME) == 0));
+    return (!interactions_on || interactions_init(info)) && (!probes_sites || callees_init(info)) && inliners_init(info, probes_number != 0) && map_init(&signatures, 64, true) && map_init(&modules, 64, true) && map_init(&bodies, 1024, true) && map_init(&functions, 1024, true) && map_init(&places, 1024, true) && map_init(&ran, 64, true);
 }
 
 void probes_close(void)
@@ -730,4 +895,5 @@ void probes_close(void)
     map_close(&bodies);
     map_close(&functions);
     map_close(&places);
+    map_close(&ran);
 }

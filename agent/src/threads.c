@@ -68,6 +68,11 @@ static bool know_thread(void)
     return true;
 }
 
+bool thread_is_known(void)
+{
+    return !dormant_on || known.place != NULL;
+}
+
 static void forget_known(struct known *k)
 {
     if (k->place == NULL)
@@ -88,6 +93,7 @@ void threads_forget(void)
         *(struct thread_set **)variable_of_thread(&current_set, distance) = NULL;
         *(uint32_t *)variable_of_thread(&current_number, distance) = 0;
         control_forget_thread(distance);
+        time_forget_thread(distance);
         forget_known(k);
     }
     word_unlock(&known_lock);

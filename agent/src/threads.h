@@ -137,6 +137,7 @@ static inline void forget_ips(struct thread *t)
 extern __thread struct thread *current_thread AT_FIXED_PLACE;
 
 bool threads_init(void);
+bool thread_is_known(void); /* will this thread's variables be cleared when a recording ends, while the process goes on? */
 void threads_close(void);
 /* The variable of the thread whose thread-local variables are so far from this one's; the compiler knows only of this one's. */
 static inline void *variable_of_thread(void *own, ptrdiff_t distance)

@@ -30,6 +30,7 @@
 #include "probes.h"
 #include "scopes.h"
 #include "system_events.h"
+#include "threads.h"
 #include "timer.h"
 #include "timings.h"
 #include "trace.h"
@@ -628,8 +629,14 @@ void time_enter_cold(const struct method *m, uintptr_t sp)
         errno = saved_errno;
         return;
     }
-    if (t == NULL && (t = timer_attach()) == NULL)
-        t = current_timer = &no_timer;
+    bool is_first = t == NULL;
+    if (is_first && (t = timer_attach()) == NULL) {
+        t = &no_timer;
+        if (thread_is_known()) /* else nobody would take that away when the recording ends */
+            current_timer = t;
+    } else if (is_first && probes_number != 0) {
+        t->before_sp = sp;
+    }
     end_jumped_below(t, sp & ~(uintptr_t)SITE_MARK);
     bool in_place = tails_enters(t, sp);
     if (!in_place)
@@ -655,6 +662,12 @@ static bool was_cut(const struct timer *t, const struct method *m, uintptr_t sp)
            (t->top->flags & (WIRE_ACTIVATION_TRUNCATED | WIRE_ACTIVATION_DISPATCHING)) == 0;
 }
 
+/* Did the call begin when the process was not recorded? Then it is outside of all that has begun since. */
+static bool began_before(const struct timer *t, uintptr_t sp)
+{
+    return t->thread != 0 && sp > t->before_sp;
+}
+
 void time_leave_cold(const struct method *m, uintptr_t sp)
 {
     if (recording_is_over()) {
@@ -666,7 +679,9 @@ void time_leave_cold(const struct method *m, uintptr_t sp)
     bool unrecorded = t->levels != NULL && timer_is_unrecorded(t, sp); /* also in the place of one that has jumped */
     end_jumped_below(t, sp + 1);
     end_unseen_below(t, sp);
-    if (was_cut(t, m, sp) && !unrecorded)
+    if (began_before(t, sp))
+        t->before_sp = sp;
+    else if (was_cut(t, m, sp) && !unrecorded)
         loss(WIRE_LOSS_CALLS_CUT, 1, 0);
     if (t->levels != NULL)
         timer_forget_unrecorded(t, sp);
@@ -992,6 +1007,15 @@ void time_thread_ended(struct timer **keep)
         *keep = t;
     else
         timer_give(t);
+}
+
+/* Nobody is in the agent. Whoever records next begins anew. */
+void time_forget_thread(ptrdiff_t distance)
+{
+    struct timer **own = variable_of_thread(&current_timer, distance), *t = *own;
+    *own = NULL;
+    if (t != NULL && t->thread != 0)
+        os_detach(t);
 }
 
 void time_settle(void)

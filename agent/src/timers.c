@@ -126,6 +126,7 @@ static bool prepare_timer(struct timer *t, uint32_t thread)
     t->uncaught = false;
     t->control = t->off_at = CONTROL_UNKNOWN;
     t->off_sp = t->stack_floor = 0;
+    t->before_sp = UINTPTR_MAX;
     if (t->levels != NULL)
         t->levels[0].unrecorded = 0;
     arena_lock();

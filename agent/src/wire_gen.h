@@ -20,6 +20,8 @@
 #define WIRE_FAILURE_NO_COLLECTOR 0x5u /* the directory is not locked */
 #define WIRE_FAILURE_NO_ARENA 0x6u /* no arena could be made */
 #define WIRE_FAILURE_BACKGROUND 0x7u /* collections in the background */
+#define WIRE_FAILURE_NO_PROBES 0x8u /* no probes in code that runs */
+#define WIRE_FAILURE_VERSIONS 0x9u /* too much is left of recordings */
 #define WIRE_REGION_LOG 0x0u /* records */
 #define WIRE_REGION_IPS 0x1u /* struct wire_ip */
 #define WIRE_REGION_NODES 0x2u /* struct wire_node */
@@ -130,6 +132,8 @@
 #define WIRE_RECORD_NOT_PROBED 0x13u
 #define WIRE_NOT_PROBED_SIGNATURE 0x10u /* its module took no signature of a probe */
 #define WIRE_NOT_PROBED_REFUSED 0x11u /* the runtime did not take the IL with probes, or there was no memory */
+#define WIRE_NOT_PROBED_ELSEWHERE 0x12u /* code of it may run already that nobody can find */
+#define WIRE_NOT_PROBED_RUNNING 0x13u /* its code ran when the recording began */
 #define WIRE_RECORD_COLLECTION 0x14u
 #define WIRE_RECORD_INTERACTION_TEXT 0x15u
 #define WIRE_INTERACTION_DATABASE 0x1u /* a command of a database */
@@ -195,6 +199,7 @@
 #define WIRE_REQUEST_DETACH 0x3u /* the end of the recording */
 #define WIRE_DORMANT_MAGIC UINT64_C(0x4d524f44524c43) /* opens the file of a dormant agent */
 #define WIRE_MAX_DIRECTORY 0x800u /* bytes of its path */
+#define WIRE_MAX_OPTIONS 0x40000u /* bytes of the file of options */
 #define WIRE_MAX_CHOICE 0x10u /* bytes of a variable */
 #define WIRE_DORMANT_WAITING 0x1u /* for a collector */
 #define WIRE_DORMANT_RECORDING 0x2u
@@ -818,7 +823,7 @@ struct wire_dormant {
     uint32_t failure; /* why it could not: Failure */
     uint32_t stack_depth; /* frames kept of one stack */
     uint32_t collector; /* its process id, in its own namespace */
-    uint32_t data; /* what is wanted: DataMemory, also DataLifetime */
+    uint32_t data; /* what is wanted: DataMemory, also DataLifetime; DataTime */
     uint64_t memory_limit; /* bytes of all tables together */
     uint64_t nodes; /* of the tree of stacks */
     uint64_t recordings; /* how many there have been */
@@ -851,5 +856,6 @@ _Static_assert(offsetof(struct wire_dormant, directory) == 128, "layout");
 
 #define WIRE_CONTROL_FILE "control"
 #define WIRE_DORMANT_PREFIX "clrprof-dormant-"
+#define WIRE_OPTIONS_FILE "options"
 
 #endif

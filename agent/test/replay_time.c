@@ -293,6 +293,12 @@ void trace_caught(struct timer *t, uintptr_t function_id)
 }
 
 bool probes_on, probes_were_out; /* calls come by hooks here */
+uint16_t probes_number;          /* and none began before */
+
+bool thread_is_known(void)
+{
+    return true;
+}
 
 void probes_choose(const struct time_options *o)
 {

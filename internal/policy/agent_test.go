@@ -18,17 +18,17 @@ var agentParts = []struct {
 	lines       int
 	files, uses string
 }{
-	{"ground", 580, "agent.h clr.c clr.h list.c list.h map.c map.h", "memory"},
-	{"door", 345, "agent.c",
+	{"ground", 600, "agent.h clr.c clr.h list.c list.h map.c map.h", "memory"},
+	{"door", 350, "agent.c",
 		"allocations control dormant guest instrument interactions lifetime memory names probes rejit runtime threads " +
 			"time trace"},
-	{"machine", 375, "arch.c arch/arch.h arch/x64/machine.h arch/x64/code.c arch/x64/stubs.c arch/x64/system.c",
+	{"machine", 390, "arch.c arch/arch.h arch/x64/machine.h arch/x64/code.c arch/x64/stubs.c arch/x64/system.c",
 		"probes time"},
 	// What the agent takes, and leaves to others; what keeps it small, and lets it go.
 	{"memory", 700, "arena.c arena.h", "guest"},
 	{"guest", 400, "thread_sets.c thread_sets.h watch.c watch.h", "lifetime memory names time"},
 	{"names", 900, "names.c names.h record.h", "allocations instrument lifetime machine memory probes runtime threads"},
-	{"threads", 535, "threads.c threads.h", "allocations control dormant exceptions guest interactions memory names scopes time"},
+	{"threads", 545, "threads.c threads.h", "allocations control dormant exceptions guest interactions memory names scopes time"},
 	{"allocations", 1970, "allocations.c allocations.h recent.c recent.h stack.c stack.h cfi.c cfi.h above.c above.h",
 		"control dormant guest lifetime machine memory names threads time"},
 	{"lifetime", 2310, "lifetime.c lifetime.h collection.h generations.c walk.c alive.c heap.c heap.h survival.c " +
@@ -46,12 +46,16 @@ var agentParts = []struct {
 	{"interactions", 1170, "interactions.c interactions.h operations.c",
 		"allocations control guest machine memory names threads"},
 	// Processes that are recorded later than they start.
-	{"dormant", 430, "dormant.c dormant.h variables.c", "control guest lifetime memory names runtime threads"},
+	{"dormant", 560, "dormant.c dormant.h variables.c",
+		"allocations attached control guest lifetime memory names probes runtime threads time"},
+	// Calls of processes that run already.
+	{"attached", 560, "attached.c attached.h visits.c",
+		"control dormant exceptions instrument memory names precompiled probes time"},
 	// What is the runtime's own.
 	{"runtime", 300, "helpers.c helpers.h boxes.c boxes.h", "machine memory names"},
 	// Whose code a module is, before it runs.
 	{"origin", 650, "origin.c origin.h modules.c modules.h", "memory"},
-	{"time", 2970, "time.c calls.h timer.h timers.c timings.c timings.h tails.c fold.c hooks.c hooks.h time_hooks.h os.c os.h",
+	{"time", 3000, "time.c calls.h timer.h timers.c timings.c timings.h tails.c fold.c hooks.c hooks.h time_hooks.h os.c os.h",
 		"allocations control counters events exceptions guest instrument machine memory probes scopes threads trace"},
 	// What the processor and the kernel count, for who wants it.
 	{"counters", 330, "counters.c counters.h", "machine memory time"},
@@ -62,14 +66,14 @@ var agentParts = []struct {
 	{"instrument", 610, "instrument.c instrument.h",
 		"interactions memory names origin precompiled probes runtime scopes time trace"},
 	// How the runtime is kept from harm by being asked about exceptions.
-	{"exceptions", 140, "pins.c pins.h", "memory"},
+	{"exceptions", 150, "pins.c pins.h", "memory"},
 	// The rewriter knows nothing of the rest.
 	{"rewriter", 760, "il.h il_read.c il_write.c", ""},
-	{"probes", 1130, "probes.c probes.h callees.c callees.h",
-		"actions guest instrument interactions machine memory names precompiled rejit rewriter runtime scopes time trace"},
+	{"probes", 1330, "probes.c probes.h callees.c callees.h",
+		"actions attached guest instrument interactions machine memory names precompiled rejit rewriter runtime scopes time trace"},
 	// What of precompiled code may run. The reader of images knows nothing of the rest.
 	{"images", 280, "r2r.h r2r.c", ""},
-	{"precompiled", 290, "inliners.h inliners.c", "images instrument memory names runtime"},
+	{"precompiled", 340, "inliners.h inliners.c", "images instrument memory names runtime"},
 }
 
 // partsOfFiles tells the part of each file; the generated description of the arena belongs to none.

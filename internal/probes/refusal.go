@@ -24,6 +24,8 @@ const (
 const (
 	NoSignature Refusal = wire.NotProbedSignature
 	NotTaken    Refusal = wire.NotProbedRefused
+	Elsewhere   Refusal = wire.NotProbedElsewhere
+	Running     Refusal = wire.NotProbedRunning
 )
 
 // refusals says in words why.
@@ -35,7 +37,10 @@ var refusals = [...]string{
 	Varargs:     "it takes a variable number of arguments (arglist)",
 	NoSignature: "the metadata of its module take no new signature",
 	NotTaken:    "the runtime did not take its IL with probes, or there was no memory",
-	Tail:        "it has the prefix tail. before what is no call and return",
+	Elsewhere: "code of it may run already that nobody can find: it can be unloaded, is made at run time, or precompiled " +
+		"code does not say what is inlined in it",
+	Running: "it ran when the recording began, and is recorded from its next call on",
+	Tail:    "it has the prefix tail. before what is no call and return",
 }
 
 // String says why, in words that go on after a colon; "" for None and what is no refusal.

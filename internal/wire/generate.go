@@ -40,6 +40,8 @@ func arenaConstants() []Constant {
 		{"FAILURE_NO_COLLECTOR", uint64(FailureNoCollector), "the directory is not locked"},
 		{"FAILURE_NO_ARENA", uint64(FailureNoArena), "no arena could be made"},
 		{"FAILURE_BACKGROUND", uint64(FailureBackground), "collections in the background"},
+		{"FAILURE_NO_PROBES", uint64(FailureNoProbes), "no probes in code that runs"},
+		{"FAILURE_VERSIONS", uint64(FailureVersions), "too much is left of recordings"},
 		{"REGION_LOG", uint64(RegionLog), "records"},
 		{"REGION_IPS", uint64(RegionIPs), "struct wire_ip"},
 		{"REGION_NODES", uint64(RegionNodes), "struct wire_node"},
@@ -162,6 +164,8 @@ func nameConstants() []Constant {
 		{"RECORD_NOT_PROBED", uint64(KindNotProbed), ""},
 		{"NOT_PROBED_SIGNATURE", NotProbedSignature, "its module took no signature of a probe"},
 		{"NOT_PROBED_REFUSED", NotProbedRefused, "the runtime did not take the IL with probes, or there was no memory"},
+		{"NOT_PROBED_ELSEWHERE", NotProbedElsewhere, "code of it may run already that nobody can find"},
+		{"NOT_PROBED_RUNNING", NotProbedRunning, "its code ran when the recording began"},
 		{"RECORD_COLLECTION", uint64(KindCollection), ""},
 		{"RECORD_INTERACTION_TEXT", uint64(KindInteractionText), ""},
 		{"INTERACTION_DATABASE", InteractionDatabase, "a command of a database"},
@@ -233,6 +237,7 @@ func dataConstants() []Constant {
 		{"REQUEST_DETACH", RequestDetach, "the end of the recording"},
 		{"DORMANT_MAGIC", DormantMagic, "opens the file of a dormant agent"},
 		{"MAX_DIRECTORY", MaxDirectory, "bytes of its path"},
+		{"MAX_OPTIONS", MaxOptions, "bytes of the file of options"},
 		{"MAX_CHOICE", MaxChoice, "bytes of a variable"},
 		{"DORMANT_WAITING", DormantWaiting, "for a collector"},
 		{"DORMANT_RECORDING", DormantRecording, ""},
@@ -310,7 +315,8 @@ func cHeader() string {
 				cName(t.Name()), snake(f.Name), f.Offset)
 		}
 	}
-	fmt.Fprintf(&b, "\n#define WIRE_CONTROL_FILE %q\n#define WIRE_DORMANT_PREFIX %q\n", ControlFile, DormantPrefix)
+	fmt.Fprintf(&b, "\n#define WIRE_CONTROL_FILE %q\n#define WIRE_DORMANT_PREFIX %q\n#define WIRE_OPTIONS_FILE %q\n",
+		ControlFile, DormantPrefix, OptionsFile)
 	b.WriteString("\n#endif\n")
 	return b.String()
 }

@@ -37,6 +37,8 @@ const (
 	FailureNoCollector Failure = 5 // nobody holds the lock of the arenas' directory (Dormant)
 	FailureNoArena     Failure = 6 // no arena could be made: a note in the directory says why (Dormant)
 	FailureBackground  Failure = 7 // the process has background collections, so objects cannot be followed (Dormant)
+	FailureNoProbes    Failure = 8 // no probes in code that runs: before .NET 5, or the runtime refuses (Dormant)
+	FailureVersions    Failure = 9 // what recordings of calls have left in the process would become too much (Dormant)
 )
 
 // Region names one of the parts of an arena behind the header.
@@ -251,6 +253,9 @@ const (
 const (
 	NotProbedSignature = 16 // the signature of a probe could not be put into the metadata of its module
 	NotProbedRefused   = 17 // the runtime did not take the IL with probes, or there was no memory
+	NotProbedElsewhere = 18 // code of it may run already that nobody can find (attached)
+	// its code ran when the recording began, and has none until it is called again (attached); no loss
+	NotProbedRunning = 19
 )
 
 // Kinds of a type record.
@@ -778,6 +783,13 @@ const DormantMagic uint64 = 0x004D524F44524C43
 // clrprof-dormant-NAMESPACE-PID. NAMESPACE is the inode of the process's PID namespace, and PID its id there.
 const DormantPrefix = "clrprof-dormant-"
 
+// OptionsFile is a file beside the arena in which a collector that attaches says what it wants of calls: variables of
+// the agent's as NAME=value, each with a zero byte behind it.
+const OptionsFile = "options"
+
+// MaxOptions bounds the bytes of an OptionsFile: patterns are bounded by internal/instrument.
+const MaxOptions = 1 << 18
+
 // MaxDirectory bounds the path of the directory for arenas in a Dormant, with its zero byte.
 const MaxDirectory = 2048
 
@@ -806,7 +818,7 @@ type Dormant struct {
 	Failure     uint32              `doc:"why it could not: Failure"`
 	StackDepth  uint32              `doc:"frames kept of one stack"`
 	Collector   uint32              `doc:"its process id, in its own namespace"`
-	Data        uint32              `doc:"what is wanted: DataMemory, also DataLifetime"`
+	Data        uint32              `doc:"what is wanted: DataMemory, also DataLifetime; DataTime"`
 	MemoryLimit uint64              `doc:"bytes of all tables together"`
 	Nodes       uint64              `doc:"of the tree of stacks"`
 	Recordings  uint64              `doc:"how many there have been"`

@@ -70,6 +70,7 @@ void machine_probed_traced(const struct method *m); /* with a call trace: other 
 void machine_bare(const struct method *m);
 void machine_probed_il(const struct method *m);
 void machine_probed_il_traced(const struct method *m);
+void machine_probed_il_numbered(const struct method *m); /* probes of a version: see probes.h */
 void machine_bare_il(const struct method *m);
 
 #endif

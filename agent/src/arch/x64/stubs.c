@@ -61,6 +61,7 @@ __asm__(HOOK_STUBS(clrprof, time_enter_hook, time_leave_hook, time_jump_hook)
         PROBED_STUBS(machine_probed, clrprof_enter, clrprof_leave) PROBED_STUBS(machine_probed_traced, clrprof_traced_enter, clrprof_traced_leave)
         PROBED_IL_STUBS(machine_probed_il, clrprof_probe_enter, clrprof_probe_leave)
         PROBED_IL_STUBS(machine_probed_il_traced, clrprof_traced_probe_enter, clrprof_traced_probe_leave)
+        PROBED_IL_STUBS(machine_probed_il_numbered, clrprof_numbered_probe_enter, clrprof_numbered_probe_leave)
         STUB(machine_bare_il, PUSH(rbp) "mov %rsp,%rbp\n" POP(rbp))
         STUB(machine_bare, PUSH(rbp) PUSH(r14) PUSH(r15) POP(r15) POP(r14) POP(rbp)));
 
@@ -70,6 +71,9 @@ __asm__(HOOK_STUBS(clrprof, time_enter_hook, time_leave_hook, time_jump_hook)
 #define TEXT_OF(x) #x
 #define TEXT(x) TEXT_OF(x)
 #define AT_SITE "lea 8+" TEXT(SITE_MARK) "(%rsp),%rsi\n"
+/* What the argument's upper bits say is not the recording of now: the probe does nothing. Else they are taken away. */
+#define NUMBERED "mov %rdi,%rax\nshr $" TEXT(PROBE_NUMBER_SHIFT) ",%rax\ncmp %ax,probes_recording(%rip)\njne 1f\n" \
+                 "shl $64-" TEXT(PROBE_NUMBER_SHIFT) ",%rdi\nshr $64-" TEXT(PROBE_NUMBER_SHIFT) ",%rdi\n"
 __asm__(".pushsection .text\n"
         PROBE(clrprof_probe_enter, "mov (%rsp),%rdx\nlea 16(%rbp),%rsi\njmp probes_enter\n")
         PROBE(clrprof_probe_leave, "mov (%rsp),%rdx\nlea 16(%rbp),%rsi\nlea 8(%rsp),%rcx\njmp probes_leave\n")
@@ -87,4 +91,10 @@ __asm__(".pushsection .text\n"
         PROBE(clrprof_traced_site_enter, AT_SITE "jmp time_enter_traced\n")
         PROBE(clrprof_traced_site_leave, AT_SITE "jmp time_leave_traced\n")
         PROBE(clrprof_site_jump, "lea 16+" TEXT(SITE_MARK) "(%rbp),%rsi\njmp time_site_jump\n")
+        PROBE(clrprof_numbered_probe_enter, NUMBERED "mov (%rsp),%rdx\nlea 16(%rbp),%rsi\njmp probes_enter\n1:\nret\n")
+        PROBE(clrprof_numbered_probe_leave, NUMBERED "mov (%rsp),%rdx\nlea 16(%rbp),%rsi\nlea 8(%rsp),%rcx\njmp probes_leave\n1:\nret\n")
+        PROBE(clrprof_numbered_probe_tail, NUMBERED "mov (%rsp),%rdx\nlea 16(%rbp),%rsi\nlea 8(%rsp),%rcx\njmp probes_tail\n1:\nmov $1,%eax\nret\n")
+        PROBE(clrprof_numbered_site_enter, NUMBERED AT_SITE "jmp time_enter_hook\n1:\nret\n")
+        PROBE(clrprof_numbered_site_leave, NUMBERED AT_SITE "jmp time_leave_hook\n1:\nret\n")
+        PROBE(clrprof_numbered_site_jump, NUMBERED "lea 16+" TEXT(SITE_MARK) "(%rbp),%rsi\njmp time_site_jump\n1:\nret\n")
         ".popsection\n");

@@ -1,0 +1,473 @@
+/* Calls of a process that runs already.
+ *
+ * Problem: probes are put into a method's IL when it is compiled (probes.c), and what is called in a service was compiled long ago. When the
+ * recording ends the program has to have its own code again, and nothing may be left that points to what the recording had.
+ *
+ * Idea: ReJIT. The runtime compiles another version of each method that is recorded, with probes, when it is called next, and goes back to
+ * what it had when it is told to. Code that has such a method inlined would call none of its probes, so it is compiled again, too, from its
+ * own IL: precompiled code by the lists of its image (inliners.c), other code by what the runtime knows itself.
+ *
+ * The order matters, or calls are missing that nobody misses:
+ *
+ *   - first the events of compilations: from then on nothing is inlined any more that is recorded, and no precompiled code of it is used. A thread that
+ *     was about to put code in its place finds a version that is asked for meanwhile only if it has been told, so some time must pass;
+ *   - then the requests, and one for each function whose compilation nobody saw begin: what it has inlined is not known;
+ *   - then, while all threads are stopped, the number of the recording, which probes compare (probes.h), and the events of exceptions;
+ *   - at the end, stopped again, number, events and visits at once. If there were no visits any more and probes still recorded, what is compiled meanwhile
+ *     would have no probes beside callers that have;
+ *   - then, when nobody is in the agent, the versions are taken back.
+ *
+ * A call that began before has an end without a begin, and its caller's stack pointer is above all that the thread has begun since (time.c).
+ *
+ * What the runtime keeps of each version it keeps for ever, so all recordings of a process together are bounded: see MOST_PART. */
+#define _GNU_SOURCE
+#include "attached.h"
+#include "arena.h"
+#include "calls.h"
+#include "control.h"
+#include "inliners.h"
+#include "instrument.h"
+#include "map.h"
+#include "names.h"
+#include "os.h"
+#include "pins.h"
+#include "probes.h"
+
+#include <errno.h>
+#include <time.h>
+
+#define AT_ONCE 512u             /* methods of one request: the runtime stops all threads for each */
+#define MAX_RECORDINGS UINT16_MAX /* of calls, in a process: their number is a part of the arguments of probes, which never go away */
+#define SETTLE_NS UINT64_C(20000000) /* between the first events and the requests: many times what a thread takes to put code in its place */
+#define MOST_PART 4u             /* of the memory limit: what all recordings may leave behind, by these estimates: */
+#define VERSION_BYTES 512u       /* of a version that is asked for, */
+#define CODE_BYTES 2048u         /* and of one that is compiled, at two tiers */
+#define NOT_CONCERNED 1u         /* of a module: it has no functions that are recorded */
+#define MAX_RUNNING 16384u       /* frames of all threads: services have some hundred */
+
+struct batch { /* methods of requests */
+    uint32_t n;
+    struct batch *next;
+    uintptr_t modules[AT_ONCE];
+    uint32_t tokens[AT_ONCE];
+};
+
+struct module {
+    uintptr_t id;
+    bool asked; /* for its methods */
+    struct module *next;
+};
+
+static KEPT uint32_t recordings; /* of calls, up to now */
+static KEPT uint64_t left;       /* bytes, by all of them */
+
+static void *info;
+static struct map modules;      /* ModuleID → struct module, or NOT_CONCERNED */
+static struct map given;        /* module number << 32 | token → what probes_give says */
+static struct map versions;     /* FunctionID → ReJITID of that with probes */
+static struct map begun;        /* FunctionID → 1: its compilation was seen to begin, and not to end */
+static struct module *all;      /* concerned modules */
+static bool asking;             /* what is new has to be asked for by whoever sees it */
+static struct batch *batches;   /* all that was asked for; the newest first, which has room */
+static struct {
+    uintptr_t function_id, ip;
+} running[MAX_RUNNING];
+static uint32_t n_running;
+
+/* ── requests ───────────────────────────────────────────────────────────────────────────────────────────────── */
+
+static void take_back(const struct batch *b)
+{
+    static hresult results[AT_ONCE];
+    SLOT(info, INFO_REQUEST_REVERT, uint32_t, const uintptr_t *, const uint32_t *, hresult *)(info, b->n, b->modules, b->tokens, results);
+}
+
+/* What has to be taken back. False: there is no memory. */
+static bool remember(const uintptr_t *ids, const uint32_t *tokens, uint32_t n)
+{
+    arena_lock();
+    bool room = true;
+    for (uint32_t i = 0; i < n && room; i++) {
+        if (batches == NULL || batches->n == AT_ONCE) {
+            struct batch *b = private_alloc(sizeof *b);
+            room = b != NULL;
+            if (!room)
+                break;
+            b->next = batches;
+            batches = b;
+        }
+        batches->modules[batches->n] = ids[i];
+        batches->tokens[batches->n++] = tokens[i];
+    }
+    arena_unlock();
+    return room;
+}
+
+/* The runtime looks for who has them inlined only if their types are loaded: otherwise nobody has. */
+static bool request(struct batch *b, bool loaded)
+{
+    if (b->n == 0)
+        return true;
+    __atomic_fetch_add(&left, b->n * (uint64_t)VERSION_BYTES, __ATOMIC_RELAXED);
+    hresult hr = HR_FAIL;
+    if (remember(b->modules, b->tokens, b->n))
+        hr = loaded ? SLOT(info, INFO_REQUEST_REJIT_WITH_INLINERS, uint32_t, uint32_t, const uintptr_t *, const uint32_t *)(
+                          info, REJIT_BLOCK_INLINING | REJIT_INLINING_CALLBACKS, b->n, b->modules, b->tokens)
+                    : SLOT(info, INFO_REQUEST_REJIT, uint32_t, const uintptr_t *, const uint32_t *)(info, b->n, b->modules, b->tokens);
+    b->n = 0;
+    return hr >= 0;
+}
+
+static bool add(struct batch *b, uintptr_t module, uint32_t token, bool loaded)
+{
+    b->modules[b->n] = module;
+    b->tokens[b->n++] = token;
+    return b->n < AT_ONCE || request(b, loaded);
+}
+
+static bool has_body(uintptr_t module, uint32_t token)
+{
+    const uint8_t *body = NULL;
+    uint32_t size = 0;
+    return SLOT(info, INFO_GET_IL_FUNCTION_BODY, uintptr_t, uint32_t, const uint8_t **, uint32_t *)(info, module, token, &body, &size) >= 0 && body != NULL;
+}
+
+/* Asks for all methods of a module that are recorded, and those that have such ones inlined. False: the runtime refuses, or there is no memory. */
+static bool request_module(uintptr_t module)
+{
+    struct batch *loaded = private_alloc(sizeof *loaded), *others = private_alloc(sizeof *others);
+    bool done = loaded != NULL && others != NULL;
+    for (uint32_t i = 1, n = inliners_methods(module); i <= n && done; i++) {
+        uint32_t token = TOKEN_METHOD_DEF | i;
+        uintptr_t function_id = 0;
+        enum inliners_kind kind = inliners_kind(module, token);
+        if (kind == INLINERS_PLAIN || !has_body(module, token))
+            continue;
+        hresult hr = SLOT(info, INFO_GET_FUNCTION_FROM_TOKEN, uintptr_t, uint32_t, uintptr_t *)(info, module, token, &function_id);
+        if (kind == INLINERS_LOST && hr >= 0)
+            probes_missing(function_id, WIRE_NOT_PROBED_ELSEWHERE);
+        if (kind != INLINERS_LOST)
+            done = hr != HR_INVALID_ARGUMENT ? add(loaded, module, token, true) : add(others, module, token, false);
+    }
+    done = done && request(loaded, true) && request(others, false);
+    if (loaded != NULL)
+        private_free(loaded, sizeof *loaded);
+    if (others != NULL)
+        private_free(others, sizeof *others);
+    return done;
+}
+
+/* A method whose compilation nobody saw begin: it may have inlined what is recorded. */
+static void request_one(uintptr_t module, uint32_t token)
+{
+    if (!remember(&module, &token, 1) || SLOT(info, INFO_REQUEST_REJIT, uint32_t, uintptr_t *, uint32_t *)(info, 1, &module, &token) < 0)
+        loss(WIRE_LOSS_NOT_PROBED, 0, 0);
+    __atomic_fetch_add(&left, VERSION_BYTES, __ATOMIC_RELAXED);
+}
+
+/* ── modules ────────────────────────────────────────────────────────────────────────────────────────────────── */
+
+static bool is_new(uintptr_t id)
+{
+    arena_lock();
+    bool is_new = map_get(&modules, id) == 0;
+    if (is_new)
+        map_put(&modules, id, NOT_CONCERNED); /* else it is looked at again */
+    arena_unlock();
+    return is_new;
+}
+
+/* Its methods are known. False: there is no memory. */
+static bool know_module(struct module *m, uintptr_t id)
+{
+    if (m == NULL)
+        return false;
+    arena_lock();
+    bool room = map_put(&modules, id, (uintptr_t)m);
+    m->id = id;
+    m->next = all;
+    all = m;
+    arena_unlock();
+    return room;
+}
+
+/* Both who sees the module and who asks for all that there are can be the one that asks for its methods. */
+static bool takes(struct module *m)
+{
+    arena_lock();
+    bool takes = asking && !m->asked;
+    m->asked = m->asked || takes;
+    arena_unlock();
+    return takes;
+}
+
+/* False: its methods could not be asked for. */
+static bool see_module(uintptr_t id)
+{
+    if (!is_new(id) || !probes_see_module(id))
+        return true;
+    struct module *m = private_alloc(sizeof *m);
+    return know_module(m, id) && (!takes(m) || request_module(id));
+}
+
+static hresult module_loaded(void *self, uintptr_t module, hresult status)
+{
+    (void)self;
+    int saved_errno = errno;
+    if (status >= 0 && !see_module(module))
+        loss(WIRE_LOSS_NOT_PROBED, 0, 0);
+    errno = saved_errno;
+    return HR_OK;
+}
+
+static bool see_all_modules(void)
+{
+    void *list = NULL;
+    uintptr_t id;
+    uint32_t n = 0;
+    if (SLOT(info, INFO_ENUM_MODULES, void **)(info, &list) < 0 || list == NULL)
+        return false;
+    bool seen = true;
+    while (seen && SLOT(list, ENUM_NEXT, uint32_t, uintptr_t *, uint32_t *)(list, 1, &id, &n) >= 0 && n == 1)
+        seen = see_module(id);
+    com_release(list);
+    return seen;
+}
+
+void attached_forget_module(uintptr_t module)
+{
+    map_forget(&modules, module);
+}
+
+/* ── what the runtime tells and asks ────────────────────────────────────────────────────────────────────────── */
+
+static bool method_of(uintptr_t function_id, uintptr_t *module, uint32_t *token)
+{
+    uintptr_t class_id;
+    *module = 0;
+    return SLOT(info, INFO_GET_FUNCTION_INFO, uintptr_t, uintptr_t *, uintptr_t *, uint32_t *)(info, function_id, &class_id, module, token) >= 0 && *module != 0;
+}
+
+static bool is_concerned(uintptr_t module)
+{
+    return map_get(&modules, module) > NOT_CONCERNED;
+}
+
+static hresult jit_started(void *self, uintptr_t function_id, int32_t safe_to_block)
+{
+    (void)self;
+    (void)safe_to_block;
+    int saved_errno = errno;
+    uintptr_t module;
+    uint32_t token;
+    arena_lock();
+    map_put(&begun, function_id, 1); /* else it is asked for once more */
+    arena_unlock();
+    if (method_of(function_id, &module, &token) && is_concerned(module) && inliners_kind(module, token) == INLINERS_LOST)
+        probes_missing(function_id, WIRE_NOT_PROBED_ELSEWHERE);
+    errno = saved_errno;
+    return HR_OK;
+}
+
+static hresult jit_finished(void *self, uintptr_t function_id, hresult status, int32_t safe_to_block)
+{
+    (void)self;
+    (void)status;
+    (void)safe_to_block;
+    int saved_errno = errno;
+    uintptr_t module;
+    uint32_t token;
+    arena_lock();
+    bool seen = map_get(&begun, function_id) != 0, late = !seen && asking;
+    if (seen)
+        map_forget(&begun, function_id);
+    arena_unlock();
+    if (late && method_of(function_id, &module, &token) && has_body(module, token))
+        request_one(module, token);
+    errno = saved_errno;
+    return HR_OK;
+}
+
+static uint64_t key_of(uintptr_t module, uint32_t token)
+{
+    uint32_t number = names_module(module);
+    return number == 0 ? 0 : (uint64_t)number << 32 | token;
+}
+
+/* Who has a recorded method inlined keeps its own IL. */
+static hresult get_parameters(void *self, uintptr_t module, uint32_t token, void *control)
+{
+    (void)self;
+    int saved_errno = errno;
+    __atomic_fetch_add(&left, CODE_BYTES, __ATOMIC_RELAXED);
+    if (is_concerned(module) && inliners_kind(module, token) == INLINERS_WANTED) {
+        uint64_t key = key_of(module, token), value = key == 0 ? GIVEN_NOTHING(WIRE_NOT_PROBED_REFUSED) : probes_give(module, token, control);
+        arena_lock();
+        if (key == 0 || !map_put(&given, key, value))
+            loss(WIRE_LOSS_NOT_HOOKED, 0, 0);
+        arena_unlock();
+    } else {
+        remember(&module, &token, 1); /* else its code stays another version of its own */
+    }
+    errno = saved_errno;
+    return HR_OK;
+}
+
+/* Versions of earlier recordings are compiled again, too, at higher tiers. */
+static uint64_t find_given(uintptr_t function_id)
+{
+    uintptr_t module;
+    uint32_t token;
+    uint64_t key = method_of(function_id, &module, &token) && is_concerned(module) ? key_of(module, token) : 0;
+    return key == 0 ? 0 : map_get(&given, key);
+}
+
+static hresult version_started(void *self, uintptr_t function_id, uintptr_t version, int32_t safe_to_block)
+{
+    (void)self;
+    (void)safe_to_block;
+    int saved_errno = errno;
+    uint64_t value = find_given(function_id);
+    if (value != 0)
+        probes_compiled(function_id, value);
+    arena_lock();
+    if (value != 0 && (value & 1) == 0)
+        map_put(&versions, function_id, version); /* else it is told of, as if it had none */
+    arena_unlock();
+    errno = saved_errno;
+    return HR_OK;
+}
+
+static hresult version_finished(void *self, uintptr_t function_id, uintptr_t version, hresult status, int32_t safe_to_block)
+{
+    (void)self;
+    (void)safe_to_block;
+    int saved_errno = errno;
+    uint64_t value = status < 0 ? 0 : find_given(function_id);
+    if (value != 0 && (value & 1) == 0 && !bodies_of_id(function_id, version))
+        loss(WIRE_LOSS_ARENA_FULL, 0, 0);
+    errno = saved_errno;
+    return HR_OK;
+}
+
+static hresult version_failed(void *self, uintptr_t module, uint32_t token, uintptr_t function_id, hresult status)
+{
+    (void)self;
+    (void)status;
+    int saved_errno = errno;
+    if (function_id != 0 && is_concerned(module) && inliners_kind(module, token) == INLINERS_WANTED)
+        probes_missing(function_id, WIRE_NOT_PROBED_REFUSED);
+    else
+        loss(WIRE_LOSS_NOT_PROBED, 0, 0);
+    errno = saved_errno;
+    return HR_OK;
+}
+
+/* ── what runs when it begins ───────────────────────────────────────────────────────────────────────────────── */
+
+static hresult note_frame(uintptr_t function_id, uintptr_t ip, uintptr_t frame, uint32_t bytes, uint8_t *context, void *data)
+{
+    (void)frame, (void)bytes, (void)context, (void)data;
+    if (function_id != 0 && n_running < MAX_RUNNING) {
+        running[n_running].function_id = function_id;
+        running[n_running++].ip = ip;
+    }
+    return HR_OK;
+}
+
+static void note_running(void)
+{
+    void *list = NULL;
+    uintptr_t thread;
+    uint32_t n = 0;
+    if (SLOT(info, INFO_ENUM_THREADS, void **)(info, &list) < 0 || list == NULL)
+        return;
+    while (SLOT(list, ENUM_NEXT, uint32_t, uintptr_t *, uint32_t *)(list, 1, &thread, &n) >= 0 && n == 1)
+        SLOT(info, INFO_DO_STACK_SNAPSHOT, uintptr_t, void *, uint32_t, void *, uint8_t *, uint32_t)(info, thread, (void *)note_frame, 0, NULL, NULL, 0);
+    com_release(list);
+}
+
+/* What began before has no probes up to its end, and calls what it has inlined without. */
+void attached_tell_running(void)
+{
+    for (uint32_t i = 0; i < n_running; i++) {
+        uintptr_t module, function_id = running[i].function_id, version = 0;
+        uint32_t token;
+        if (!method_of(function_id, &module, &token) || !is_concerned(module) || inliners_kind(module, token) != INLINERS_WANTED)
+            continue;
+        SLOT(info, INFO_GET_FUNCTION_FROM_IP3, uintptr_t, uintptr_t *, uintptr_t *)(info, running[i].ip, &function_id, &version);
+        if (version == 0 || map_get(&versions, running[i].function_id) != version)
+            probes_ran(running[i].function_id);
+    }
+}
+
+/* ── begin and end ──────────────────────────────────────────────────────────────────────────────────────────── */
+
+uint32_t attached_prepare(void *profiler_info, const struct time_options *o, void **callbacks)
+{
+    info = profiler_info;
+    if (arena.header->runtime_major < 5)
+        return WIRE_FAILURE_NO_PROBES;
+    if (recordings == MAX_RECORDINGS || left > arena.header->memory_limit / MOST_PART)
+        return WIRE_FAILURE_VERSIONS;
+    probes_number = (uint16_t)++recordings;
+    time_init(o);
+    if (!probes_on)
+        return WIRE_FAILURE_NO_PROBES;
+    time_install(callbacks);
+    callbacks[CALLBACK_MODULE_LOAD_FINISHED] = (void *)module_loaded;
+    callbacks[CALLBACK_JIT_STARTED] = (void *)jit_started;
+    callbacks[CALLBACK_JIT_FINISHED] = (void *)jit_finished;
+    callbacks[CALLBACK_GET_REJIT_PARAMETERS] = (void *)get_parameters;
+    callbacks[CALLBACK_REJIT_STARTED] = (void *)version_started;
+    callbacks[CALLBACK_REJIT_FINISHED] = (void *)version_finished;
+    callbacks[CALLBACK_REJIT_ERROR] = (void *)version_failed;
+    visits_install(callbacks);
+    bool room = map_init(&modules, 256, true) && map_init(&given, 1024, true) && map_init(&begun, 256, true) && map_init(&versions, 1024, true);
+    return room ? instrument_init(info, o) : WIRE_FAILURE_OUT_OF_MEMORY;
+}
+
+static void settle(uint64_t since)
+{
+    for (uint64_t now; (now = monotonic_ns()) - since < SETTLE_NS;) {
+        struct timespec rest = {0, (long)(SETTLE_NS - (now - since))};
+        nanosleep(&rest, NULL);
+    }
+}
+
+uint32_t attached_ask(void)
+{
+    uint64_t since = monotonic_ns();
+    if (!see_all_modules())
+        return WIRE_FAILURE_NO_PROBES;
+    settle(since);
+    arena_lock();
+    asking = true;
+    struct module *m = all;
+    arena_unlock();
+    for (; m != NULL; m = m->next)
+        if (takes(m) && !request_module(m->id))
+            return WIRE_FAILURE_NO_PROBES;
+    return left > arena.header->memory_limit / MOST_PART ? WIRE_FAILURE_VERSIONS : 0;
+}
+
+void attached_begin(void)
+{
+    os_pair(&arena.header->begin_ticks, &arena.header->begin_ns);
+    control_begin(arena.header->begin_ticks);
+    note_running();
+    __atomic_store_n(&probes_recording, probes_number, __ATOMIC_RELEASE);
+}
+
+void attached_stop(void)
+{
+    __atomic_store_n(&probes_recording, 0, __ATOMIC_RELEASE);
+}
+
+void attached_end(void)
+{
+    time_end();
+    for (const struct batch *b = batches; b != NULL; b = b->next)
+        take_back(b);
+    pins_end();
+}
