@@ -81,7 +81,7 @@ type Wanted struct {
 	MemoryLimit uint64 // bytes
 	Nodes       uint64 // of the tree of stacks
 	StackDepth  uint32 // frames
-	Data        uint32 // wire.DataMemory, also wire.DataLifetime
+	Data        uint32 // wire.DataMemory and so on
 	FinalGC     bool   // with lifetime: a last collection when the recording ends
 	Roots       string // with lifetime: as in the agent's variable
 	Snapshot    string // with lifetime: as in the agent's variable

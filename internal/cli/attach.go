@@ -7,8 +7,10 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
+	"path/filepath"
 	"slices"
 	"strconv"
+	"strings"
 	"sync"
 	"time"
 
@@ -26,26 +28,29 @@ import (
 // attachFlags are the flags of the attach command: those of run that can be had later.
 type attachFlags struct {
 	runFlags
-	include, exclude []string
-	must             bool // --lifetime was asked for, or what needs it
+	must bool // --lifetime was asked for, or what needs it
 }
 
 func newAttachCommand(e *environment) *cobra.Command {
 	a := &attachFlags{}
 	cmd := &cobra.Command{
 		Use:   "attach [flags] PID",
-		Short: "Record the allocations of a running process, then detach from it",
+		Short: "Record the allocations, or the calls, of a running process, then detach from it",
 		Long: "Record every allocation of a running .NET process from now on, and in which generation each of\n" +
 			"these objects dies, until --for is over, clrprof ctl PID detach or Ctrl-C. Then the process runs\n" +
 			"on unrecorded, and can be attached to again. It must have been started with what clrprof env\n" +
 			"prints: .NET reports allocations only if it was asked to at the start. Objects are followed if\n" +
 			"the process has no collections in the background (clrprof env --lifetime); otherwise only\n" +
 			"allocations are recorded, as with --memory.\n\n" +
-			"What was allocated before is not in the session. Calls (--time) cannot be recorded in this way.\n" +
+			"With --time, record every call of your code, every call that it makes, and their times (.NET 5\n" +
+			"and later): your code is compiled again with probes, and is the program's own again afterwards.\n\n" +
+			"What was allocated or called before is not in the session.\n" +
 			"Exit codes: 123: there is no such process, it may not be looked into, or it is being recorded\n" +
 			"already; 124: it has no agent, or one that cannot record; the others as for clrprof run.",
 		Example: "  clrprof attach 4711 --for 30s\n" +
 			"  clrprof attach 4711 --memory --for 30s\n" +
+			"  clrprof attach 4711 --time --for 30s\n" +
+			"  clrprof attach 4711 --time --include 'Shop.*' --for 30s\n" +
 			"  clrprof attach 4711 -o before.clrprof\n" +
 			"  clrprof attach 4711 --after 2m --for 30s --no-report\n" +
 			"  clrprof ctl 4711 detach",
@@ -69,9 +74,9 @@ func newAttachCommand(e *environment) *cobra.Command {
 
 // attachFlagGroups are the flags of attach, as its help names them.
 var attachFlagGroups = []flagGroup{
-	{"what", "--lifetime (the default)  --memory  --meter NAME"},
+	{"what", "--lifetime (the default)  --memory  --time  --meter NAME"},
 	{"output", "-o, --output FILE  -f, --force  --no-report  --top N  --live"},
-	{"code", "--include PATTERN  --exclude PATTERN"},
+	{"code", "--include PATTERN  --exclude PATTERN  --mine PATTERN  --instrument MODE"},
 	{"objects", "--snapshot WHEN  --roots WHICH  --final-gc"},
 	{"when", "--after TIME  --for TIME  --stop-when CONDITION  --paused  --stopped  --control-signals"},
 	{"limits", "--memory-limit SIZE  --max-stack-depth N  --sample-counters MILLISECONDS"},
@@ -79,31 +84,57 @@ var attachFlagGroups = []flagGroup{
 
 func (a *attachFlags) add(cmd *cobra.Command) {
 	f := cmd.Flags()
-	f.BoolVar(&a.memory, "memory", false, "record allocations, and nothing else")
-	f.BoolVar(&a.time, "time", false, "not possible here: see clrprof run")
-	_ = f.MarkHidden("time") // the only error is a flag that does not exist
+	f.BoolVar(&a.memory, "memory", false, "record allocations; without --time: nothing else")
+	f.BoolVar(&a.time, "time", false, "record calls and their times; without --memory: nothing else")
 	a.addLifetime(f, "record allocations, and in which generation objects die (the default, where the process lets it)")
-	f.StringSliceVar(&a.include, "include", nil, "record only functions of these modules, namespaces, types, or "+
-		"Type.Method, with * for any characters; what others allocate counts for their callers")
-	f.StringSliceVar(&a.exclude, "exclude", nil, "leave out functions of these; what they do counts for their callers")
+	a.plan.addRules(f)
+	a.plan.addMode(cmd, string(instrument.Boundary)+" (your code, and calls that it makes into the framework), "+
+		string(instrument.Mine)+" (only your code)")
 	a.addOutput(f)
 	a.addWatching(f)
+	for _, name := range atStart {
+		f.String(name, "", "")
+		f.Lookup(name).NoOptDefVal = " "
+		f.Lookup(name).Hidden = true
+	}
+}
+
+// atStart are flags of run for what a process has to be asked for at its start.
+var atStart = []string{"probes", "exclude-small", "cpu-counters", "events", "event-limit", "trace", "trace-limit",
+	"interactions", "mark-at", "mark-requests", "record-inside", "record-outside"}
+
+// checkTime refuses what calls of a process that has started cannot be recorded with.
+func (a *attachFlags) checkTime(changed func(string) bool) error {
+	for _, name := range atStart {
+		if changed(name) {
+			return usage("--%s is not for attach: a process has to be asked for that when it starts, with clrprof run", name)
+		}
+	}
+	switch {
+	case !a.time && changed("instrument"):
+		return usage("--instrument needs --time")
+	case a.time && a.plan.instrument == string(instrument.All):
+		return usage("--instrument all is not for attach: only the runtime's hooks see all calls, and they have to be asked " +
+			"for when the process starts, with clrprof run")
+	case a.time && a.lifetime:
+		return usage("--time is not together with --lifetime for attach: --time --memory is, or clrprof run")
+	}
+	return a.checkMine()
 }
 
 // check refuses what cannot be had from a process that has started.
 func (a *attachFlags) check(changed func(string) bool) error {
-	if a.time {
-		return usage("--time is not for attach: calls are seen only of code that was compiled for that, with clrprof run")
-	}
-	if changed("memory") && !a.memory && !a.lifetime {
+	if changed("memory") && !a.memory && !a.lifetime && !a.time {
 		return usage("--memory=false leaves nothing to record")
 	}
 	if err := a.chooseLifetime(changed); err != nil {
 		return err
 	}
 	a.must = slices.ContainsFunc(append(lifetimeFlags, "lifetime"), changed)
-	a.plan = planFlags{include: a.include, exclude: a.exclude, instrument: string(instrument.Boundary)}
 	if err := a.plan.check(); err != nil {
+		return err
+	}
+	if err := a.checkTime(changed); err != nil {
 		return err
 	}
 	if err := a.steer.check(); err != nil {
@@ -226,20 +257,44 @@ func (a *attachFlags) options(pid int) (collect.Options, error) {
 	} else {
 		command = []string{"process"} // it may not be looked into, which is about to be said
 	}
-	if directory, err := os.Readlink(fmt.Sprintf("/proc/%d/cwd", pid)); err == nil {
+	directory, err := os.Readlink(fmt.Sprintf("/proc/%d/cwd", pid))
+	if err == nil {
 		facts[session.KeyDirectory] = directory
 	}
+	rules := a.plan.rules()
 	depth := a.depth
 	if depth == 0 {
 		depth = defaultStackDepth
 	}
 	return collect.Options{
 		Launch: launch.Options{MemoryLimit: limit, Nodes: mostNodes(memory()), StackDepth: depth,
-			Lifetime: a.lifetime, FinalGC: a.finalGC, Roots: a.roots, Snapshot: a.snapshot},
-		Output: a.output, Name: targetName(command), Force: a.force, Filter: a.plan.rules(), Facts: facts, Begin: now,
+			Lifetime: a.lifetime, FinalGC: a.finalGC, Roots: a.roots, Snapshot: a.snapshot,
+			Time: a.time, NoMemory: !a.memory, Instrument: a.plan.instrument, Rules: rules.Lines(),
+			Mine: a.plan.mineRules().Lines(), MineFolder: userFolderOf(pid, directory, command)},
+		Output: a.output, Name: targetName(command), Force: a.force, Filter: rules, Facts: facts, Begin: now,
 		Group: a.followGroups(), Sample: quantity.Nanoseconds(a.sample) * 1_000_000, Meters: a.meters,
 	}, nil
 }
+
+// userFolderOf is instrument.UserFolder of a process that runs, as it sees its files.
+func userFolderOf(pid int, directory string, command []string) string {
+	root := fmt.Sprintf("/proc/%d/root", pid)
+	path := ""
+	if i := slices.IndexFunc(command, isAssembly); filepath.Base(command[0]) == "dotnet" && i > 0 {
+		path = command[i]
+	} else if host, err := os.Readlink(fmt.Sprintf("/proc/%d/exe", pid)); err == nil {
+		path = host + ".dll"
+	}
+	if !filepath.IsAbs(path) {
+		path = filepath.Join(directory, path)
+	}
+	if info, err := os.Stat(root + path); err != nil || !info.Mode().IsRegular() {
+		return ""
+	}
+	return strings.TrimPrefix(instrument.UserFolder(root+path), root)
+}
+
+func isAssembly(argument string) bool { return strings.HasSuffix(argument, ".dll") }
 
 // commandOf is the command line of a process; nil: it cannot be known.
 func commandOf(pid int) []string {

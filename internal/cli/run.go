@@ -406,14 +406,11 @@ func (r *runFlags) choose(changed func(string) bool) error {
 			return usage("--%s needs --time", name)
 		}
 	}
-	if _, err := compileMine(r.plan.mine); err != nil {
-		return exit(exitUsage, err)
-	}
 	if err := r.plan.check(); err != nil {
 		return err
 	}
-	if err := r.plan.mineRules().Check(); r.time && err != nil {
-		return usage("--mine with --time: %v", err)
+	if err := r.checkMine(); err != nil {
+		return err
 	}
 	if err := r.checkProbes(); err != nil {
 		return err
@@ -432,6 +429,17 @@ func (r *runFlags) choose(changed func(string) bool) error {
 		return err
 	}
 	return r.chooseEvents(changed)
+}
+
+// checkMine refuses patterns that name no modules, or that the agent cannot be told.
+func (r *runFlags) checkMine() error {
+	if _, err := compileMine(r.plan.mine); err != nil {
+		return exit(exitUsage, err)
+	}
+	if err := r.plan.mineRules().Check(); r.time && err != nil {
+		return usage("--mine with --time: %v", err)
+	}
+	return nil
 }
 
 // chooseLifetime settles whether objects are followed, and with that whether allocations are recorded.

@@ -171,6 +171,12 @@ func (a attached) failed(directory *launch.Directory, failure wire.Failure) erro
 	case wire.FailureBackground:
 		return fmt.Errorf("%w: process %d collects garbage in the background, and of that .NET does not tell which "+
 			"objects survive: start it with what clrprof env --lifetime prints, or record with --memory", ErrNotRecorded, a.PID)
+	case wire.FailureNoProbes:
+		return fmt.Errorf("%w: probes cannot be put into the code of process %d, which runs: that needs .NET 5 or later",
+			ErrNotRecorded, a.PID)
+	case wire.FailureVersions:
+		return fmt.Errorf("%w: the recordings of calls of process %d have left as much in its memory as they may, a quarter "+
+			"of --memory-limit: start it again, or choose fewer functions by --include", ErrNotRecorded, a.PID)
 	case wire.FailureNoArena:
 		names, _ := filepath.Glob(filepath.Join(directory.Path, "*"+launch.FailedSuffix))
 		for _, name := range names {

@@ -354,17 +354,42 @@ func (d *Dormant) Give(path string) error {
 	return os.Chown(path, d.UID, d.gid)
 }
 
-// Ask asks the agent for a recording into a directory that NewDirectory has made: of allocations, and as the options
-// say of lifetimes.
+// Ask asks the agent for a recording into a directory that NewDirectory has made: of allocations, lifetimes and calls,
+// as the options say.
 func (d *Dormant) Ask(directory *Directory, o Options) (request uint32, err error) {
 	inside := filepath.Join(d.base, filepath.Base(directory.Path))
 	w := arena.Wanted{Directory: inside, MemoryLimit: uint64(o.MemoryLimit), Nodes: uint64(o.Nodes),
-		StackDepth: uint32(o.StackDepth), Data: wire.DataMemory}
+		StackDepth: uint32(o.StackDepth)}
+	if !o.NoMemory {
+		w.Data |= wire.DataMemory
+	}
 	if o.Lifetime {
 		w.Data |= wire.DataLifetime
 		w.FinalGC, w.Roots, w.Snapshot = o.FinalGC, o.Roots, o.Snapshot
 	}
+	if o.Time {
+		w.Data |= wire.DataTime
+		if err := d.writeOptions(directory, o); err != nil {
+			return 0, err
+		}
+	}
 	return d.place.Ask(w)
+}
+
+// writeOptions writes what is wanted of calls into a file beside the arena: wire.OptionsFile.
+func (d *Dormant) writeOptions(directory *Directory, o Options) error {
+	var text strings.Builder
+	for _, option := range planEnvironment(o) {
+		text.WriteString(option + "\x00")
+	}
+	if text.Len() > wire.MaxOptions {
+		return fmt.Errorf("the patterns have %d bytes, and at most %d can be told", text.Len(), wire.MaxOptions)
+	}
+	path := filepath.Join(directory.Path, wire.OptionsFile)
+	if err := os.WriteFile(path, []byte(text.String()), 0o600); err != nil {
+		return err
+	}
+	return d.Give(path)
 }
 
 // Answer is what the agent says to a request: arena.Dormant.Answer.

@@ -297,14 +297,20 @@ func timeEnvironment(o Options) []string {
 	if o.NoMemory {
 		env = append(env, envNoMemory+"=1")
 	}
-	if o.Instrument != "" {
-		env = append(env, envInstrument+"="+o.Instrument)
-	}
 	if o.Probes != "" {
 		env = append(env, envProbes+"="+o.Probes)
 	}
 	if o.Small > 0 {
 		env = append(env, envSmall+"="+strconv.Itoa(o.Small))
+	}
+	return append(env, planEnvironment(o)...)
+}
+
+// planEnvironment says which functions are recorded.
+func planEnvironment(o Options) []string {
+	var env []string
+	if o.Instrument != "" {
+		env = append(env, envInstrument+"="+o.Instrument)
 	}
 	if len(o.Mine) > 0 {
 		env = append(env, envMine+"="+strings.Join(o.Mine, "\n"))

@@ -137,6 +137,19 @@ static class Calls
     /// <summary>The state machine of an async method or of an iterator.</summary>
     public static Type Machine(MethodBase method) => method.GetCustomAttribute<StateMachineAttribute>().StateMachineType;
 
+    /// <summary>Nothing is known any more.</summary>
+    public static void Clear()
+    {
+        lock (functions)
+        {
+            functions.Clear();
+            edges.Clear();
+            withoutEdges.Clear();
+            uncounted.Clear();
+            roots.Clear();
+        }
+    }
+
     /// <summary>Prints all rows, sorted, and those of Truth. Returns its exit code.</summary>
     public static int Print(int code = 0)
     {
