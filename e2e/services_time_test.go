@@ -1,18 +1,28 @@
 package e2e
 
 import (
+	"errors"
 	"flag"
 	"fmt"
+	"net/http"
 	"strings"
+	"sync"
 	"testing"
+
+	"github.com/google/go-cmp/cmp"
 
 	"github.com/clrprof/clrprof/internal/dotnettest"
 )
 
 // startServed starts Served, a service that knows its calls.
-func (s *sandbox) startServed(runtime dotnettest.Runtime) *service {
+func (s *sandbox) startServed(runtime dotnettest.Runtime, ways ...way) *service {
 	s.t.Helper()
-	return s.startServiceOf(s.target(runtime, "Served"), nil)
+	options := dotnettest.Options{}
+	for _, w := range ways {
+		s.env, options = append(s.env, w.env...), w.options
+	}
+	s.env = append(s.env, "DOTNET_ROOT="+runtime.Root)
+	return s.startServiceOf(runtime.Args(dotnettest.Target(s.t, "Served", options)), nil)
 }
 
 // truthOf is what a service says there must be of so many rounds.
@@ -79,6 +89,183 @@ func TestAttachTimeOften(t *testing.T) {
 			}
 			x.do("calm 0")
 			x.finish()
+		})
+	}
+}
+
+// TestAttachTimeWays: the same whatever code the service has: of any tier, precompiled by its author, in one file.
+func TestAttachTimeWays(t *testing.T) {
+	t.Parallel()
+	check := func(t *testing.T, x *service) {
+		x.do("rounds 100") // hot, and inlined
+		a := x.attach("ways", "--time")
+		x.do("rounds 60")
+		x.detach(a)
+		a.hasCalls(x, 60)
+		a = x.attach("again", "--time", "--instrument", "mine", "--exclude", "*.Small")
+		x.do("rounds 1")
+		x.detach(a)
+		soundTime(t, a.session)
+		compareCallsByName(t, result{session: a.session}, "f.raw_name IN ('Small', 'Smaller', 'Swap', 'Area')",
+			map[string]int64{"Smaller": 20, "Swap": 40, "Area": 20})
+		x.finish()
+	}
+	for i, w := range []way{timeOptimized, timeDebug, timeTier0, timeHurried, timeNoR2R, timeNoPGO, timeServer} {
+		for _, r := range dotnettest.OneInTurn(dotnettest.NeedRuntimes(t, 5), i) {
+			t.Run(w.name+"/"+r.Name, func(t *testing.T) {
+				t.Parallel()
+				check(t, newSandbox(t).startServed(r, w))
+			})
+		}
+	}
+	for _, tt := range deliveries[:2] {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			s, cmd := newSandbox(t), delivered(t, "Served", tt.properties)
+			s.env = append(s.env, cmd.Env...)
+			check(t, s.startServiceOf(cmd.Args, nil))
+		})
+	}
+}
+
+// TestAttachTimeMemory: calls and allocations of a service at once: each object is where it was made.
+func TestAttachTimeMemory(t *testing.T) {
+	t.Parallel()
+	for _, r := range dotnettest.NeedRuntimes(t, 5) {
+		t.Run(r.Name, func(t *testing.T) {
+			t.Parallel()
+			x := newSandbox(t).startServed(r)
+			for i := range 2 {
+				a := x.attach("both", "--time", "--memory")
+				x.do("objects 50")
+				x.detach(a)
+				soundTime(t, a.session)
+				compareCallsByName(t, result{session: a.session}, "f.raw_name = 'Make'", map[string]int64{"Make": 50})
+				for _, row := range query[struct{ N int64 }](t, a.session,
+					"SELECT instances AS n FROM types WHERE name = 'Served.Item'") {
+					if row.N != 50 {
+						t.Errorf("recording %d has %d objects", i, row.N)
+					}
+				}
+				x.do("objects 9")
+			}
+			x.finish()
+		})
+	}
+}
+
+// TestAttachTimeUnseen: what a service sees of itself, while its calls are recorded and afterwards, is what it saw before.
+func TestAttachTimeUnseen(t *testing.T) {
+	t.Parallel()
+	for _, r := range dotnettest.NeedRuntimes(t, 5) {
+		t.Run(r.Name, func(t *testing.T) {
+			t.Parallel()
+			x := newSandbox(t).startServed(r, timeTier0)
+			trace := func() string {
+				x.tell("trace 0")
+				line := x.line()
+				x.expect("done")
+				return line
+			}
+			before := trace()
+			a := x.attach("unseen", "--time")
+			during := trace()
+			x.detach(a)
+			after := trace()
+			if d := cmp.Diff([]string{before, before}, []string{during, after}); d != "" ||
+				!strings.Contains(before, "Program.cs:line") {
+				t.Errorf("-before +while it is recorded, and afterwards\n%s\n%s", before, d)
+			}
+			x.finish()
+		})
+	}
+}
+
+// TestAttachTimeRefused: what cannot be recorded in a process that runs is said in one line.
+func TestAttachTimeRefused(t *testing.T) {
+	t.Parallel()
+	s := newSandbox(t)
+	x := s.startServed(dotnettest.Need(t).Newest())
+	for _, tt := range []struct{ flags, says []string }{
+		{[]string{"--time", "--lifetime"}, []string{"--time is not together with --lifetime"}},
+		{[]string{"--time", "--instrument", "all"}, []string{"--instrument all is not for attach", "clrprof run"}},
+		{[]string{"--instrument", "mine"}, []string{"--instrument needs --time"}},
+		{[]string{"--time", "--probes", "hooks"}, []string{"--probes is not for attach"}},
+		{[]string{"--time", "--exclude-small"}, []string{"--exclude-small is not for attach"}},
+		{[]string{"--time", "--trace", "calls.json"}, []string{"--trace is not for attach", "when it starts"}},
+	} {
+		r := s.run(append([]string{"attach", itoa(x.pid)}, tt.flags...)...)
+		if r.exit != 120 {
+			t.Errorf("%v: exit code %d: %s", tt.flags, r.exit, r.stderr)
+		}
+		oneLine(t, r, tt.says...)
+	}
+	x.finish()
+	for _, r := range dotnettest.Need(t).Runtimes() {
+		if r.Major() >= 5 {
+			continue
+		}
+		old := newSandbox(t)
+		x := old.startServed(r)
+		refused := old.run("attach", itoa(x.pid), "--time", "-o", "old.clrprof")
+		if refused.exit != 124 {
+			t.Errorf("%s: exit code %d: %s", r.Name, refused.exit, refused.stderr)
+		}
+		oneLine(t, refused, "needs .NET 5 or later")
+		a := x.attach("memory", "--memory") // it is none the worse for that
+		x.do("objects 7")
+		x.detach(a)
+		x.finish()
+	}
+}
+
+// askAll sends as many requests of each kind to a web server.
+func askAll(t *testing.T, address string, each int) {
+	t.Helper()
+	client := &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: webClients}}
+	errs := make([]error, webClients)
+	var all sync.WaitGroup
+	for c := range webClients {
+		all.Go(func() {
+			for i := c; i < 3*each; i += webClients {
+				errs[c] = errors.Join(errs[c], askWeb(client, address, 0, i))
+			}
+		})
+	}
+	all.Wait()
+	client.CloseIdleConnections()
+	if err := errors.Join(errs...); err != nil {
+		t.Errorf("asking the server: %v", err)
+	}
+}
+
+// TestAttachTimeWeb: the handlers of a web server under load were called once for each request that was made meanwhile.
+func TestAttachTimeWeb(t *testing.T) {
+	t.Parallel()
+	dll := dotnettest.Target(t, "Web", dotnettest.Options{Framework: dotnettest.Net8, Web: true})
+	for _, r := range dotnettest.NeedRuntimes(t, 8) {
+		t.Run(r.Name, func(t *testing.T) {
+			t.Parallel()
+			s := newSandbox(t)
+			s.env = append(s.env, "DOTNET_ROOT="+r.Root)
+			x := s.startDormant(r.Args(dll), nil)
+			_, address, _ := strings.Cut(x.line(), "listening ")
+			for i := range 3 {
+				askAll(t, address, 5)
+				a := x.attach(fmt.Sprint("web", i), "--time")
+				askAll(t, address, 20)
+				x.detach(a)
+				soundTime(t, a.session)
+				compareCallsByName(t, result{session: a.session}, "f.raw_type = 'Web.Handlers' AND f.raw_name IN "+
+					"('Get', 'GetLater', 'Text', 'Make')", map[string]int64{"Get": 20, "GetLater": 20, "Text": 20, "Make": 40})
+				if lost := losses(t, a.session); len(lost) != 0 {
+					t.Errorf("lost: %v", lost)
+				}
+			}
+			if answer, err := http.Post(address+"/stop", "", nil); err != nil || answer.Body.Close() != nil {
+				t.Error(err)
+			}
+			x.wait()
 		})
 	}
 }

@@ -447,15 +447,16 @@ static bool set_body(const struct il_work *w, const struct rewriting *r, const s
     return known && SLOT(info, INFO_SET_IL_FUNCTION_BODY, uintptr_t, uint32_t, const uint8_t *)(info, r->module, r->token, new) >= 0;
 }
 
-/* The new IL is that of a version, of which the runtime makes a copy. */
+/* The new IL is that of a version, of which the runtime makes a copy. It is made in the process's heap: private memory would leave a
+ * mapping for each method in a dormant process, whose addresses are used once. */
 static bool set_version(const struct il_work *w, void *control, uint32_t bytes)
 {
-    uint8_t *new = private_alloc(bytes);
+    uint8_t *new = malloc(bytes);
     if (new == NULL)
         return false;
     il_write(w, new);
     bool taken = SLOT(control, CONTROL_SET_IL_BODY, uint32_t, const uint8_t *)(control, bytes, new) >= 0;
-    private_free(new, bytes);
+    free(new);
     return taken;
 }
 

@@ -159,3 +159,23 @@ func TestFindDormantRefused(t *testing.T) {
 		}
 	}
 }
+
+// TestDormantOptions: what is wanted of calls is in a file of the process's user, as the agent reads it; what it could
+// not read is refused.
+func TestDormantOptions(t *testing.T) {
+	t.Parallel()
+	d, directory := &Dormant{UID: os.Geteuid()}, &Directory{Path: t.TempDir()}
+	o := Options{Time: true, Instrument: "mine", Mine: []string{"+A", "+B"}, MineFolder: "/app", Rules: []string{"-C.*"}}
+	if err := d.writeOptions(directory, o); err != nil {
+		t.Fatal(err)
+	}
+	const want = "CLRPROF_INSTRUMENT=mine\x00CLRPROF_MINE=+A\n+B\x00CLRPROF_MINE_FOLDER=/app\x00CLRPROF_RULES=-C.*\x00"
+	text, err := os.ReadFile(filepath.Join(directory.Path, wire.OptionsFile))
+	if err != nil || string(text) != want {
+		t.Errorf("%v: %q, want %q", err, text, want)
+	}
+	o.Rules = []string{strings.Repeat("x", wire.MaxOptions)}
+	if err := d.writeOptions(directory, o); err == nil || !strings.Contains(err.Error(), "262144") {
+		t.Errorf("too long: %v", err)
+	}
+}

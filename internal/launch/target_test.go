@@ -77,8 +77,8 @@ func TestEnvironment(t *testing.T) {
 		t.Error(d)
 	}
 	time := append(always[:len(always):len(always)], "CLRPROF_TIME=1", "COMPlus_TailCallOpt=0", "DOTNET_TailCallOpt=0",
-		"COMPlus_TailCallLoopOpt=0", "DOTNET_TailCallLoopOpt=0", "CLRPROF_NO_MEMORY=1", "CLRPROF_INSTRUMENT=mine",
-		"CLRPROF_SMALL=16", "CLRPROF_RULES=+A.*\n-B")
+		"COMPlus_TailCallLoopOpt=0", "DOTNET_TailCallLoopOpt=0", "CLRPROF_NO_MEMORY=1", "CLRPROF_SMALL=16",
+		"CLRPROF_INSTRUMENT=mine", "CLRPROF_RULES=+A.*\n-B")
 	if d := cmp.Diff(time, environment(Options{Directory: "/d", Time: true, NoMemory: true, Instrument: "mine",
 		Small: 16, Rules: []string{"+A.*", "-B"}}, "/a.so")); d != "" {
 		t.Error(d)

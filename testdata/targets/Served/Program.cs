@@ -1,5 +1,7 @@
 // Served: a service whose calls are recorded while it runs. It reads what to do, one thing in a line, does it and prints "done":
 //   rounds N     do N rounds of work, of which it knows the calls
+//   objects N    allocate N objects of the type Item, one in each call of a function
+//   trace 0      print stack traces, of a call and of an exception, with lines
 //   tell N       print what there must be of so many rounds
 //   load N       N threads do what nobody counts, in functions whose names begin with Say, until calm
 //   calm 0       no thread does any more
@@ -47,6 +49,13 @@ namespace Served
                 case "rounds":
                     for (int i = 0; i < n; i++)
                         sum += Work.Round();
+                    break;
+                case "objects":
+                    for (int i = 0; i < n; i++)
+                        Work.Make();
+                    break;
+                case "trace":
+                    Console.WriteLine(Work.Trace(2).Replace("\n", "|"));
                     break;
                 case "tell":
                     Tell(n);
@@ -107,8 +116,30 @@ namespace Served
         }
     }
 
+    sealed class Item { public long A, B; }
+
     static class Work
     {
+        static object made;
+
+        internal static void Make() => made = new Item();
+
+        internal static string Trace(int depth)
+        {
+            if (depth > 0)
+                return Trace(depth - 1) + "";
+            string here = new StackTrace(true).ToString();
+            try
+            {
+                Finally();
+            }
+            catch (InvalidOperationException e)
+            {
+                here += e.StackTrace;
+            }
+            return here;
+        }
+
         internal const int Repeated = 20;
         static readonly IShape[] shapes = { new Square(), new Strip() };
 
