@@ -255,6 +255,31 @@ func TestAttachSteered(t *testing.T) {
 	x.finish()
 }
 
+// letsGo waits until the agent has noticed that its collector is gone.
+func (x *service) letsGo() {
+	x.t.Helper()
+	await(x.t, "the agent lets go", func() bool { return !strings.Contains(procText(x.pid, "maps"), ".arena") })
+}
+
+// recover writes what a killed attachment has left.
+func (x *service) recover(a *attachment) *attachment {
+	x.t.Helper()
+	var left []string
+	for _, name := range list(x.t, x.s.shm) {
+		if !strings.HasPrefix(name, wire.DormantPrefix) {
+			left = append(left, filepath.Join(x.s.shm, name))
+		}
+	}
+	if len(left) != 1 {
+		x.t.Fatalf("left: %v", left)
+	}
+	recovered := &attachment{a.process, filepath.Join(x.s.out, "recovered.clrprof")}
+	if r := x.s.run("recover", left[0], "-o", recovered.session); r.exit != 0 {
+		x.t.Fatalf("recover: exit code %d: %s", r.exit, r.stderr)
+	}
+	return recovered
+}
+
 // TestAttachKilled: a service whose collector is killed is dormant again by itself, and what was recorded can be
 // recovered.
 func TestAttachKilled(t *testing.T) {
@@ -265,21 +290,9 @@ func TestAttachKilled(t *testing.T) {
 		x.do("make 40")
 		a.signal(unix.SIGKILL)
 		<-a.ended
-		await(t, "the agent lets go", func() bool { return !strings.Contains(procText(x.pid, "maps"), ".arena") })
+		x.letsGo()
 		x.do("make 1000")
-		var left []string
-		for _, name := range list(t, x.s.shm) {
-			if !strings.HasPrefix(name, wire.DormantPrefix) {
-				left = append(left, filepath.Join(x.s.shm, name))
-			}
-		}
-		if len(left) != 1 {
-			t.Fatalf("left: %v", left)
-		}
-		recovered := &attachment{a.process, filepath.Join(x.s.out, "recovered.clrprof")}
-		if r := x.s.run("recover", left[0], "-o", recovered.session); r.exit != 0 {
-			t.Fatalf("recover: exit code %d: %s", r.exit, r.stderr)
-		}
+		recovered := x.recover(a)
 		recovered.counted(map[string]int64{"Steps.Item": 40})
 		again := x.attach("again")
 		x.do("make 5")

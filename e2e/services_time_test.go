@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"golang.org/x/sys/unix"
 
 	"github.com/clrprof/clrprof/internal/dotnettest"
 )
@@ -266,6 +267,45 @@ func TestAttachTimeWeb(t *testing.T) {
 				t.Error(err)
 			}
 			x.wait()
+		})
+	}
+}
+
+// TestAttachTimeEnds: a recording of calls is paused, ends with its collector, which is killed, and with the process; each has
+// the calls that were made in it.
+func TestAttachTimeEnds(t *testing.T) {
+	t.Parallel()
+	for _, r := range dotnettest.NeedRuntimes(t, 5) {
+		t.Run(r.Name, func(t *testing.T) {
+			t.Parallel()
+			x := newSandbox(t).startServed(r)
+			a := x.attach("paused", "--time", "--paused")
+			x.do("rounds 1")
+			x.s.run("ctl", itoa(x.pid), "resume")
+			x.do("rounds 20")
+			x.s.run("ctl", itoa(x.pid), "pause")
+			x.do("rounds 300")
+			x.detach(a)
+			a.hasCalls(x, 20)
+
+			a = x.attach("killed", "--time")
+			x.do("rounds 4")
+			a.signal(unix.SIGKILL)
+			<-a.ended
+			x.letsGo()
+			recovered := x.recover(a)
+			recovered.hasCalls(x, 4)
+
+			a = x.attach("last", "--time")
+			x.do("rounds 5")
+			truth := x.truthOf(5)
+			x.tell("end")
+			a.ends(0, "has ended")
+			soundTime(t, a.session)
+			compareCalls(t, result{stdout: truth, session: a.session}, "Served.dll")
+			if end := x.wait(); end.exit != 0 {
+				t.Errorf("the service: exit code %d: %s", end.exit, end.stderr)
+			}
 		})
 	}
 }
