@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"net/http"
 	"strings"
-	"sync"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -223,19 +222,12 @@ func TestAttachTimeRefused(t *testing.T) {
 // askAll sends as many requests of each kind to a web server.
 func askAll(t *testing.T, address string, each int) {
 	t.Helper()
-	client := &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: webClients}}
-	errs := make([]error, webClients)
-	var all sync.WaitGroup
-	for c := range webClients {
-		all.Go(func() {
-			for i := c; i < 3*each; i += webClients {
-				errs[c] = errors.Join(errs[c], askWeb(client, address, 0, i))
-			}
-		})
-	}
-	all.Wait()
-	client.CloseIdleConnections()
-	if err := errors.Join(errs...); err != nil {
+	if err := askAtOnce(func(client *http.Client, c int) (err error) {
+		for i := c; i < 3*each; i += webClients {
+			err = errors.Join(err, askWeb(client, address, 0, i))
+		}
+		return err
+	}); err != nil {
 		t.Errorf("asking the server: %v", err)
 	}
 }
@@ -263,7 +255,7 @@ func TestAttachTimeWeb(t *testing.T) {
 					t.Errorf("lost: %v", lost)
 				}
 			}
-			if answer, err := http.Post(address+"/stop", "", nil); err != nil || answer.Body.Close() != nil {
+			if err := stopWeb(address); err != nil {
 				t.Error(err)
 			}
 			x.wait()

@@ -111,24 +111,37 @@ func recordWhile(t *testing.T, target *exec.Cmd, flags []string, said func(line 
 // loadWeb sends all requests and ends the server.
 func loadWeb(t *testing.T, address string) {
 	t.Helper()
+	asked := askAtOnce(func(client *http.Client, c int) (err error) {
+		for i := range webRequests {
+			err = errors.Join(err, askWeb(client, address, c, i))
+		}
+		return err
+	})
+	if err := errors.Join(asked, stopWeb(address)); err != nil {
+		t.Errorf("asking the server: %v", err)
+	}
+}
+
+// askAtOnce lets all clients ask at once.
+func askAtOnce(ask func(client *http.Client, c int) error) error {
 	client := &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: webClients}}
+	defer client.CloseIdleConnections()
 	errs := make([]error, webClients)
 	var all sync.WaitGroup
 	for c := range webClients {
-		all.Go(func() {
-			for i := range webRequests {
-				errs[c] = errors.Join(errs[c], askWeb(client, address, c, i))
-			}
-		})
+		all.Go(func() { errs[c] = ask(client, c) })
 	}
 	all.Wait()
-	answer, err := client.Post(address+"/stop", "", nil)
-	if err == nil {
-		err = answer.Body.Close()
+	return errors.Join(errs...)
+}
+
+// stopWeb ends the server.
+func stopWeb(address string) error {
+	answer, err := http.Post(address+"/stop", "", nil)
+	if err != nil {
+		return err
 	}
-	if err := errors.Join(append(errs, err)...); err != nil {
-		t.Errorf("asking the server: %v", err)
-	}
+	return answer.Body.Close()
 }
 
 // askWeb sends the i-th request of a client and checks the answer.
