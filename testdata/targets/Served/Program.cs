@@ -3,7 +3,7 @@
 //   objects N    allocate N objects of the type Item, one in each call of a function
 //   trace 0      print stack traces, of a call and of an exception, with lines
 //   tell N       print what there must be of so many rounds
-//   load N       N threads do what nobody counts, in functions whose names begin with Say, until calm
+//   load N       N threads, and short ones that they start, do what nobody counts, in functions whose names begin with Say, until calm
 //   calm 0       no thread does any more
 //   end          print what is known, and end
 // First it prints "ready" and its process id.
@@ -82,8 +82,17 @@ namespace Served
         static void SayUntilCalm()
         {
             for (int turn = 0; !calm; turn++)
+            {
                 Load.SayTurn(turn);
+                if (turn % 8 != 0)
+                    continue;
+                var once = new Thread(SayOnce); // threads end while others begin and end to be recorded
+                once.Start(turn);
+                once.Join();
+            }
         }
+
+        static void SayOnce(object turn) => Load.SayTurn((int)turn);
 
         static MethodBase Of(string name) => Calls.Method(typeof(Work), name);
 
