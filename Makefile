@@ -22,12 +22,13 @@ FUZZTIME   ?= 20s
 HEAPS      ?= 100000
 FIRST      ?= 1000000
 PROGRAMS   ?= 20
+ATTACHES   ?= 300
 CHECKS     ?= 3000
 THREADS    ?= 5000000
 DEMO       := bin/demo
 GETDOTNET  := go run ./tools/getdotnet
 
-.PHONY: help build agent web screenshots packages dotnet demo test test-agent race bench check check-c fuzz heaps programs golden soak clean
+.PHONY: help build agent web screenshots packages dotnet demo test test-agent race bench check check-c fuzz heaps programs attaches golden soak clean
 .DEFAULT_GOAL := help
 
 help: ## list the targets
@@ -135,6 +136,9 @@ soak: agent ## try many random cases of each property (CHECKS=3000) and many sim
 
 programs: build dotnet ## record made-up C# programs in all modes on all runtimes (PROGRAMS=20 from seed FIRST)
 	go test -timeout 240h ./e2e -run TestPrograms -v -args -programs=$(PROGRAMS) -first=$(FIRST)
+
+attaches: build dotnet ## record the calls of services under load, many times (ATTACHES=300)
+	go test -timeout 240h ./e2e -run TestAttachTimeOften -v -args -attaches=$(ATTACHES)
 
 golden: build dotnet ## write the golden files anew, from what the code does now; read the diff
 	@grep -rl --include='*_test.go' 'flag.Bool("update"' internal cmd | xargs -r -n1 dirname | sort -u | while read -r dir; do go test "./$$dir" -update; done
