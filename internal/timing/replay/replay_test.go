@@ -365,3 +365,44 @@ func events(p *process) func(func(string) bool) {
 		}
 	}
 }
+
+// TestNestedTooDeep: of handlers within handlers more than are kept are a loss, each, and nothing else is wrong.
+func TestNestedTooDeep(t *testing.T) {
+	const nested, frame = 20, 0x100
+	limits := agentLimits
+	c := timing.NewCounters(limits, wire.Overhead{})
+	p := &process{recording: timing.Recording{Limits: limits, Base: timingsim.Base}, threads: []*timing.Counters{c}}
+	sp, clock := uint64(timingsim.Base), uint64(0)
+	add := func(kind timing.Kind, class timing.Class, function uint32, sp uint64) {
+		clock += 10
+		e := timing.Event{Kind: kind, Class: class, Function: function, CallerSP: sp, Clock: clock,
+			ReturnAddress: timing.RuntimeCode}
+		c.Add(e)
+		p.recording.Events = append(p.recording.Events, timing.ThreadEvent{Thread: 1, Event: e})
+	}
+	for range nested {
+		add(timing.KindEnter, timing.Instrumented, 1, sp)
+		add(timing.KindEnter, timing.Dispatcher, 2, sp-frame)
+		sp -= 2 * frame
+	}
+	add(timing.KindEnter, timing.Instrumented, 1, sp)
+	for range nested + 1 {
+		add(timing.KindLeave, timing.Instrumented, 1, sp)
+		sp += 2 * frame
+	}
+	add(timing.KindEnd, timing.NotHooked, 0, 0)
+	kept := uint64(limits.Called)
+	if lost := c.Losses[wire.LossCallsNested]; lost != nested-kept || c.Clock.Calls != kept+1 {
+		t.Errorf("%d calls, %d lost", c.Clock.Calls, lost)
+	}
+	path, arenas := filepath.Join(t.TempDir(), "process"), scratch(t)
+	if err := os.WriteFile(path, p.recording.Append(nil), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := run(build(t, ""), arenas, path); err != nil {
+		t.Fatal(err)
+	}
+	if err := p.compare(filepath.Join(arenas, "process")); err != nil {
+		t.Error(err)
+	}
+}
