@@ -130,6 +130,7 @@ type simulation struct {
 	exceptions int
 	ghosts     bool // calls vanished and nobody has seen it yet
 	stale      bool // a dispatcher did
+	recorded   bool // a call of an instrumented function has begun
 }
 
 // Run simulates one thread and tells its events.
@@ -210,8 +211,12 @@ func (s *simulation) pass() {
 	default:
 		s.now += uint64(s.r.IntN(100))
 	}
+	// Where the agent replays the events, its clock also runs while it reads that for itself. Before the first call is
+	// recorded nothing tells it that this is its own time, which could hide that the clock went back a little.
 	if s.Backwards && s.oneIn(10) {
-		s.now -= min(s.now, uint64(s.r.IntN(200)))
+		if back := uint64(s.r.IntN(200)); s.recorded {
+			s.now -= min(s.now, back)
+		}
 	}
 	if s.oneIn(s.Acts) {
 		s.pending.Voluntary += uint64(s.r.IntN(2))
@@ -228,6 +233,7 @@ func (s *simulation) tell(e timing.Event) {
 	s.pass()
 	e.Clock, e.OS = s.now, s.pending
 	s.pending = timing.OS{}
+	s.recorded = s.recorded || e.Kind == timing.KindEnter && e.Class == timing.Instrumented
 	s.emit(e)
 }
 
