@@ -58,6 +58,20 @@ func TestViewsSurviveNonsense(t *testing.T) {
 	})
 }
 
+// TestEnormousPath: how often a function is called by itself on a stored path takes no memory.
+func TestEnormousPath(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "bad")
+	complete(t, sessiontest.Shop(), path)
+	err := sessiontest.Change(path, func(conn *sqlite.Conn) error {
+		return sqlitex.ExecuteTransient(conn, "UPDATE type_path SET times = ?",
+			&sqlitex.ExecOptions{Args: []any{int64(1 << 62)}})
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	showAll(path)
+}
+
 // tableColumns returns all tables with their columns.
 func tableColumns(t *testing.T, path string) [][2]string {
 	conn, err := sqlite.OpenConn(path, sqlite.OpenReadOnly)

@@ -51,18 +51,18 @@ type Row struct {
 	instruction session.InstructionID
 	path        session.PathID // of a function in a call tree
 	values      q.Amounts
-	time        *rowTime             // nil: none
-	key, text   string               // of a fact
-	rest        int                  // how many rows a rest row stands for
-	hidden      cost                 // and their cost, each allocation and interval once
-	exclusive   bool                 // hidden is by the exclusive rule, and the inclusive one would differ
-	hotPath     []session.FunctionID // the hot path on which a type was created
-	idle        bool                 // of a hot path: the entry point of a program, whose waits are no work
-	fromShare   q.Percent            // how much of the type was made at the end of hotPath
-	from        analysis.Place       // of what is grouped by places in user code
-	node        session.NodeID       // of a site
-	lifetime    *analysis.Lifetime   // what became of the objects, if that is known
-	part        q.Amount             // of a list of parts of lifetimes: all that it is about
+	time        *rowTime           // nil: none
+	key, text   string             // of a fact
+	rest        int                // how many rows a rest row stands for
+	hidden      cost               // and their cost, each allocation and interval once
+	exclusive   bool               // hidden is by the exclusive rule, and the inclusive one would differ
+	hotPath     []session.TypePath // the hot path on which a type was created
+	idle        bool               // of a hot path: the entry point of a program, whose waits are no work
+	fromShare   q.Percent          // how much of the type was made at the end of hotPath
+	from        analysis.Place     // of what is grouped by places in user code
+	node        session.NodeID     // of a site
+	lifetime    *analysis.Lifetime // what became of the objects, if that is known
+	part        q.Amount           // of a list of parts of lifetimes: all that it is about
 	where       *whereRow
 	mark        *session.Mark // nil: it is none
 	interaction *analysis.Interaction
@@ -239,12 +239,12 @@ type PathStep struct {
 // not known.
 func (t *Table) HotPath(row int) (path []PathStep, share q.Percent) {
 	r := &t.Rows[row]
-	for i, f := range r.hotPath {
-		if i > 0 && f == r.hotPath[i-1] {
-			path[len(path)-1].Times++
+	for i, step := range r.hotPath {
+		if i > 0 && step.Function == r.hotPath[i-1].Function {
+			path[len(path)-1].Times += int(step.Times)
 			continue
 		}
-		path = append(path, PathStep{t.context.frameName(f), 1})
+		path = append(path, PathStep{t.context.frameName(step.Function), int(step.Times)})
 	}
 	return path, r.fromShare
 }

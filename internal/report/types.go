@@ -1,8 +1,6 @@
 package report
 
 import (
-	"slices"
-
 	"github.com/clrprof/clrprof/internal/analysis"
 	q "github.com/clrprof/clrprof/internal/quantity"
 	"github.com/clrprof/clrprof/internal/session"
@@ -115,9 +113,7 @@ func (b *builder) hotPathOfType(r *Row) error {
 	if err != nil || len(steps) == 0 {
 		return err
 	}
-	for _, step := range steps {
-		r.hotPath = append(r.hotPath, slices.Repeat([]session.FunctionID{step.Function}, int(step.Times))...)
-	}
+	r.hotPath = steps
 	r.fromShare = q.PercentOf(steps[len(steps)-1].Bytes, r.values.Inclusive.Bytes)
 	return nil
 }
