@@ -132,7 +132,7 @@ func compareAwaitViews(t *testing.T, r result) {
 			t.Errorf("%s: %+v, want %+v", name, have, want)
 		}
 	}
-	for said, args := range map[string][]string{"is of no thread": {"threads"},
+	for said, args := range map[string][]string{"belongs to no thread": {"threads"},
 		"are left out": {"functions", "--thread", "*"}} { // rows have none, and a sentence why
 		var stdout, stderr bytes.Buffer
 		if exit := cli.Main(append([]string{"report", r.session}, args...), strings.NewReader(""), &stdout,
