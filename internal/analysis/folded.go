@@ -244,11 +244,14 @@ func (t *foldedTimes) addCalls(calls []calltree.Call, rows []timeRow) ([]calltre
 	return calls, rows
 }
 
-// atLeast returns a time of which no part is less than that of another one.
+// atLeast returns a time of which no part is less than that of another one. Elapsed time and overhead together are what
+// was measured: if the other one has more overhead, elapsed time is less, as far as it may be.
 func atLeast(t, least q.Time) q.Time {
-	t.Elapsed, t.Application, t.CPU = max(t.Elapsed, least.Elapsed), max(t.Application, least.Application), max(t.CPU,
-		least.CPU)
+	all := max(t.Elapsed+t.Overhead, least.Elapsed+least.Overhead)
 	t.Overhead, t.OffCPU = max(t.Overhead, least.Overhead), max(t.OffCPU, least.OffCPU)
+	t.Elapsed = max(all-t.Overhead, least.Elapsed)
+	t.Application, t.CPU = max(t.Application, least.Application), max(t.CPU, least.CPU)
+	t.Application, t.CPU = min(t.Application, t.Elapsed), min(t.CPU, t.Elapsed)
 	t.Blocked, t.Ready = max(t.Blocked, least.Blocked), max(t.Ready, least.Ready)
 	t.Intervals, t.Voluntary, t.Preempted = max(t.Intervals, least.Intervals), max(t.Voluntary,
 		least.Voluntary), max(t.Preempted, least.Preempted)
