@@ -66,16 +66,13 @@ func placeCell(c *context, r *Row) Cell {
 	if r.kind == rowOutside {
 		return textCell(r.text)
 	}
-	switch {
-	case r.kind == rowBody:
+	if r.kind == rowBody {
 		line, after = c.functions.get(r.function).Line, " (body)"
-	case r.kind == rowFunction && r.line == 0:
-		line = c.functions.get(r.function).Line
 	}
 	if line == 0 && r.kind == rowBody {
 		return textCell("(body)")
 	}
-	if line == 0 {
+	if r.line == 0 && r.kind != rowBody {
 		return Cell{Empty: true}
 	}
 	return textCell(fmt.Sprintf("%s:%d%s", path.Base(c.fileOf(r)), line, after))
@@ -199,6 +196,10 @@ var placeColumns = []Column{
 		}, Cut: CutParts},
 	{Key: "function_line", Title: "Function line", Kind: Number, cell: when(hasFunction, lineCell)},
 	{Key: "place", Title: "Place", Kind: Name, cell: placeCell},
+	{Key: "function_place", Title: "Place", Kind: Name, cell: when(hasFunction, func(c *context, r *Row) Cell {
+		file, line := c.fileOf(r), c.functions.get(r.function).Line
+		return Cell{Text: fmt.Sprintf("%s:%d", path.Base(file), line), Empty: file == "" || line == 0}
+	})},
 	{Key: "line_begin", Title: "Line", Kind: Number, cell: func(c *context, r *Row) Cell {
 		if r.kind == rowBody {
 			return lineCell(c, r)

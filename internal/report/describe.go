@@ -35,7 +35,7 @@ var descriptions = map[string]string{
 	"part_percent":         "The row's part of all that was promoted in vain.",
 	"bytes_per_minute":     "These bytes, per minute that the process ran.",
 	"test_attribute":       "The attribute that makes the method a test.",
-	"test_place":           "The file, and the first line of the method.",
+	"function_place":       "The file, and the first line of the function.",
 	"thread_name":          "Name of the thread.",
 	"mark_id":              "Number of the mark in the session.",
 	"mark_name":            "Name of the mark.",

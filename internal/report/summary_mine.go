@@ -19,7 +19,7 @@ const (
 	causeText = "name bytes bytes_percent from instances function"
 	workText  = "name cpu_exclusive cpu_exclusive_percent from elapsed_exclusive"
 	waitText  = "name blocked_exclusive blocked_exclusive_percent from voluntary_exclusive"
-	awaitText = "name awaited suspensions place"
+	awaitText = "name awaited suspensions function_place"
 )
 
 // addMine adds the sections about user code.

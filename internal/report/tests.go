@@ -1,8 +1,6 @@
 package report
 
 import (
-	"fmt"
-	"path"
 	"slices"
 	"strings"
 
@@ -20,15 +18,15 @@ var testsView = View{
 	columns: keys("name kind test_attribute module module_path source_file line process_id process_name " +
 		"inclusive_allocations inclusive_allocations_percent inclusive_bytes inclusive_bytes_percent " +
 		"exclusive_allocations exclusive_allocations_percent exclusive_bytes exclusive_bytes_percent"),
-	text:  keys("name inclusive_bytes inclusive_bytes_percent inclusive_allocations test_place test_attribute module"),
+	text:  keys("name inclusive_bytes inclusive_bytes_percent inclusive_allocations function_place test_attribute module"),
 	sort:  "inclusive_bytes",
 	build: buildTests,
 	timed: timedView{
 		columns: keys(timeKeys(false)),
-		text: keys("name elapsed_inclusive elapsed_inclusive_percent cpu_inclusive calls test_place test_attribute " +
+		text: keys("name elapsed_inclusive elapsed_inclusive_percent cpu_inclusive calls function_place test_attribute " +
 			"module"),
 		both: keys("name elapsed_inclusive elapsed_inclusive_percent inclusive_bytes inclusive_bytes_percent calls " +
-			"test_place inclusive_allocations cpu_inclusive test_attribute module"),
+			"function_place inclusive_allocations cpu_inclusive test_attribute module"),
 		sort: "elapsed_inclusive",
 	},
 }
@@ -42,10 +40,6 @@ var testColumns = []Column{
 		name := c.functions.get(r.function).Test
 		return strings.TrimSuffix(name[strings.LastIndexAny(name, "./")+1:], "Attribute")
 	}},
-	{Key: "test_place", Title: "Place", Kind: Name, cell: when(hasFunction, func(c *context, r *Row) Cell {
-		file, line := c.fileOf(r), c.functions.get(r.function).Line
-		return Cell{Text: fmt.Sprintf("%s:%d", path.Base(file), line), Empty: file == "" || line == 0}
-	})},
 }
 
 // severalTests is the name of the row of what async methods did that several tests call.
@@ -118,9 +112,9 @@ func (c *context) awaitOf(functions []session.FunctionID) *session.FunctionAwait
 
 // The text columns of the tests of a summary.
 const (
-	testText      = "name inclusive_bytes inclusive_bytes_percent inclusive_allocations test_place"
-	testTextTimed = "name elapsed_inclusive elapsed_inclusive_percent calls test_place"
-	testTextBoth  = "name elapsed_inclusive elapsed_inclusive_percent inclusive_bytes inclusive_bytes_percent test_place"
+	testText      = "name inclusive_bytes inclusive_bytes_percent inclusive_allocations function_place"
+	testTextTimed = "name elapsed_inclusive elapsed_inclusive_percent calls function_place"
+	testTextBoth  = "name elapsed_inclusive elapsed_inclusive_percent inclusive_bytes inclusive_bytes_percent function_place"
 )
 
 // sectionTests is the key of the list of tests.
