@@ -3,17 +3,24 @@ package sessiontest
 import (
 	"flag"
 	"strconv"
+	"testing"
 )
 
-// Cases makes rapid try so many random cases of each property, unless -rapid.checks says how many. Sessions are files
-// of 70 tables: a case takes a hundred times as long as one that is in memory alone, and "make soak" has many more.
-// Flags must have been parsed.
-func Cases(n int) error {
+// cases are how many random ones of each property are tried, with new seeds in each run. Sessions are files of 70
+// tables: a case takes a hundred times as long as one that is in memory alone, and "make soak" has many more.
+const cases = 30
+
+// Main runs the tests of a package whose random cases are sessions: as many of these as are tried, unless -rapid.checks
+// says how many. It returns the exit code.
+func Main(m *testing.M) int {
+	flag.Parse()
 	const name = "rapid.checks"
 	given := false
 	flag.Visit(func(f *flag.Flag) { given = given || f.Name == name })
-	if given {
-		return nil
+	if !given {
+		if err := flag.Set(name, strconv.Itoa(cases)); err != nil {
+			panic(err) // the package has no random cases
+		}
 	}
-	return flag.Set(name, strconv.Itoa(n))
+	return m.Run()
 }
