@@ -55,6 +55,7 @@ type reader struct {
 	modules   map[session.ModuleID]session.Module
 	processes map[session.ProcessID]session.Process
 	functions map[session.FunctionID]function
+	externs   map[session.FunctionID]bool // without IL
 	nodes     map[session.NodeID]session.Node
 	names     map[session.TypeID]string
 	stacks    map[session.NodeID][]function
@@ -82,7 +83,7 @@ func newReader(t *testing.T, path string, withPID bool) *reader {
 	t.Helper()
 	s := openSession(t, path)
 	r := &reader{t: t, s: s, withPID: withPID, arguments: map[session.TypeID][]session.TypeID{},
-		functions: map[session.FunctionID]function{}, names: map[session.TypeID]string{},
+		functions: map[session.FunctionID]function{}, externs: map[session.FunctionID]bool{}, names: map[session.TypeID]string{},
 		stacks: map[session.NodeID][]function{}}
 	r.types = byID(need(t, s.Types), func(x session.Type) session.TypeID { return x.ID })
 	r.modules = byID(need(t, s.Modules), func(x session.Module) session.ModuleID { return x.ID })
@@ -92,9 +93,10 @@ func newReader(t *testing.T, path string, withPID bool) *reader {
 		r.arguments[a.Type] = append(r.arguments[a.Type], a.Argument)
 	}
 	for _, f := range need(t, s.Functions) {
+		r.externs[f.ID] = f.Kind == session.FunctionExtern
 		key := function{Module: r.modules[f.Module].Name, Token: uint32(f.Token), Name: rawName(f.RawType) + "." +
 			f.RawName}
-		if f.Kind != session.FunctionMethod {
+		if f.Kind != session.FunctionMethod && f.Kind != session.FunctionExtern {
 			key.Name = f.RawName
 		}
 		if withPID {

@@ -51,7 +51,8 @@ type callsOf struct {
 type recordedTime struct {
 	functions map[called]*callsOf
 	calls     map[call]int64
-	nodes     int // of calls
+	externs   map[call]int64 // of functions without IL; calls has what these call back as calls of their callers
+	nodes     int            // of calls
 	total     spent
 	processes []session.ProcessTime
 }
@@ -60,7 +61,7 @@ func readRecordedTime(t *testing.T, path string) *recordedTime {
 	t.Helper()
 	r := newReader(t, path, false)
 	out := &recordedTime{functions: map[called]*callsOf{}, calls: map[call]int64{},
-		processes: need(t, r.s.ProcessTimes)}
+		externs: map[call]int64{}, processes: need(t, r.s.ProcessTimes)}
 	timings := byID(need(t, r.s.Timings), func(x session.Timing) session.TimingID { return x.ID })
 	nodes := map[session.NodeID]bool{}
 	for _, v := range need(t, r.s.TimingValues) {
@@ -95,17 +96,31 @@ func (o *recordedTime) function(r *reader, id session.FunctionID) *callsOf {
 	return o.functions[key]
 }
 
-// addValue counts calls for a function and for its caller, and times for each function on the stack once.
+// within returns the function of a node, or what called it if that has no IL.
+func (r *reader) within(node session.Node) session.FunctionID {
+	for r.externs[node.Function] {
+		node = r.nodes[node.Parent]
+	}
+	return node.Function
+}
+
+// addValue counts calls for a function and for its caller, and times for each function on the stack once. A function
+// without IL is a part of its caller, as hooks have it.
 func (o *recordedTime) addValue(r *reader, node session.Node, v session.TimingValue) {
+	isTail := node.Instruction == 0 && v.Made == 0
+	if in := r.within(node); in != node.Function {
+		o.externs[call{r.key(in), r.key(node.Function)}] += int64(v.Calls)
+		v.Calls, v.Ended, node.Function, isTail = 0, 0, in, false
+	}
 	f := o.function(r, node.Function)
 	f.began += int64(v.Calls)
 	f.ended += int64(v.Ended)
 	f.own.add(v)
-	if node.Instruction == 0 && v.Made == 0 {
+	if isTail {
 		f.tail.add(v)
 	}
 	if v.Calls > 0 {
-		o.calls[call{r.key(r.nodes[node.Parent].Function), r.key(node.Function)}] += int64(v.Calls)
+		o.calls[call{r.key(r.within(r.nodes[node.Parent])), r.key(node.Function)}] += int64(v.Calls)
 	}
 	o.total.add(v)
 	seen := map[called]bool{}

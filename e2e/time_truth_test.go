@@ -223,6 +223,7 @@ func compareCalls(t *testing.T, r result, module string) *recordedTime {
 				got.name(c.Caller))
 		}
 	}
+	got.compareExterns(t, truthRowsIfAny[callTruth](t, r.stdout, "extern"))
 	for f, of := range got.functions {
 		if f.Module == module && of.began > 0 && !known[f] && !uncounted[f] && !untold(of.name) {
 			t.Errorf("%s was called %d times, of which the truth knows nothing", of.name, of.began)
@@ -234,9 +235,7 @@ func compareCalls(t *testing.T, r result, module string) *recordedTime {
 // declaredCallers are the functions that were called by one of the framework of which the truth does not say so. Seen
 // by probes around calls these are what the code names: delegates' Invoke, or a function of an interface.
 func (o *recordedTime) declaredCallers(edges []callTruth) map[called]bool {
-	byProbes := slices.ContainsFunc(o.processes, func(p session.ProcessTime) bool {
-		return p.Probes == session.ProbesIL
-	})
+	byProbes := o.byProbes()
 	known, own, out := map[call]bool{}, map[string]bool{}, map[called]bool{}
 	for _, row := range edges {
 		known[call{row.caller(), row.callee()}] = true
@@ -249,6 +248,31 @@ func (o *recordedTime) declaredCallers(edges []callTruth) map[called]bool {
 		}
 	}
 	return out
+}
+
+// byProbes says whether calls were seen by probes in IL.
+func (o *recordedTime) byProbes() bool {
+	return slices.ContainsFunc(o.processes, func(p session.ProcessTime) bool { return p.Probes == session.ProbesIL })
+}
+
+// compareExterns compares the calls of functions without IL, of which hooks see none.
+func (o *recordedTime) compareExterns(t *testing.T, rows []callTruth) {
+	t.Helper()
+	want := map[call]int64{}
+	for _, row := range rows {
+		if c := (call{row.caller(), row.callee()}); o.byProbes() && !untold(row.CallerName) {
+			want[c] = row.Calls
+		}
+	}
+	for c, n := range o.externs {
+		if want[c] != n && !untold(o.name(c.Caller)) {
+			t.Errorf("%s called %v, which has no IL, %d times, the session says %d", o.name(c.Caller), c.Callee, want[c], n)
+		}
+		delete(want, c)
+	}
+	for c, n := range want {
+		t.Errorf("%s called %v, which has no IL, %d times, the session says nothing of it", o.name(c.Caller), c.Callee, n)
+	}
 }
 
 // compareFunction compares how often a function was called and how its calls ended.

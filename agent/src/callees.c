@@ -4,6 +4,7 @@
  * compiles the call, and does not say; it may not even have loaded the module. So the declaration itself is described,
  * once for each token, and the collector finds the function in the module's file. Calls of functions that have probes of their own
  * are not described, nor those of which hooks tell nothing either: methods of arrays, and what the JIT makes an instruction of.
+ * A function without IL, of a native library or one that the runtime makes, cannot have probes: it is outside in any module.
  *
  * What runs may be another function than what is declared: that of a derived class, of an interface, of a delegate. If it is an
  * instrumented one its own probes tell, as a call by the declared one. */
@@ -31,6 +32,7 @@ struct member { /* a function as a module's metadata have it */
     uint32_t parent, length; /* length: of its name, in the scratch memory */
     const uint8_t *signature;
     uint32_t signature_bytes;
+    bool has_no_il;
 };
 
 static void *info;
@@ -85,7 +87,7 @@ static bool is_own_file(const struct callees *c, const utf16 *name, uint32_t len
     return instrument_is_mine_by_path(path, bytes + length + 4);
 }
 
-static bool is_outside(const struct callees *c, const utf16 *assembly, uint32_t length, const uint8_t *names, const uint8_t *end)
+static bool is_outside(const struct callees *c, const utf16 *assembly, uint32_t length, bool has_no_il, const uint8_t *names, const uint8_t *end)
 {
     utf16 path[WIRE_MAX_NAME];
     uint32_t bytes, flags;
@@ -94,14 +96,14 @@ static bool is_outside(const struct callees *c, const utf16 *assembly, uint32_t 
         bool is_mine = instrument_is_mine(module);
         if (!instrument_module_path(module, path, &bytes, &flags))
             bytes = 0;
-        return instrument_is_outside(path, bytes, is_mine, names, end);
+        return instrument_is_outside(path, bytes, is_mine, has_no_il, names, end);
     }
     if (length + 4 > WIRE_MAX_NAME)
         return true;
     bool is_mine = is_own_file(c, assembly, length);
     memcpy(path, assembly, length * sizeof *assembly);
     memcpy(path + length, u".dll", 4 * sizeof *assembly);
-    return instrument_is_outside(path, length + 4, is_mine, names, end);
+    return instrument_is_outside(path, length + 4, is_mine, has_no_il, names, end);
 }
 
 /* ── metadata ───────────────────────────────────────────────────────────────────────────────────────────────── */
@@ -131,7 +133,7 @@ static uint32_t generic_type(const struct callees *c, uint32_t spec)
 static bool find_member(const struct callees *c, uint32_t token, struct member *m)
 {
     utf16 *name = (utf16 *)(void *)c->scratch;
-    uint32_t attributes, rva, implementation;
+    uint32_t attributes = 0, rva = UINT32_MAX, implementation = 0;
     hresult hr = HR_FAIL;
     *m = (struct member){0};
     if ((token & TOKEN_TABLE) == TOKEN_METHOD_DEF)
@@ -145,6 +147,7 @@ static bool find_member(const struct callees *c, uint32_t token, struct member *
         loss(WIRE_LOSS_NOT_PROBED, 0, 0); /* its calls are not told */
         return false;
     }
+    m->has_no_il = method_has_no_il(attributes, rva, implementation);
     if ((m->parent & TOKEN_TABLE) == TOKEN_TYPE_SPEC)
         m->parent = generic_type(c, m->parent);
     return (m->parent & TOKEN_TABLE) == TOKEN_TYPE_DEF || (m->parent & TOKEN_TABLE) == TOKEN_TYPE_REF;
@@ -254,7 +257,7 @@ static uint64_t describe(const struct callees *c, uint32_t token, bool constrain
     put_name(&r, name, m.length);
     if (r.full)
         loss(WIRE_LOSS_NOT_PROBED, 0, 0);
-    if (r.full || !is_outside(c, is_other ? assembly : NULL, length == 0 ? 0 : length - 1, names, r.p) ||
+    if (r.full || !is_outside(c, is_other ? assembly : NULL, length == 0 ? 0 : length - 1, m.has_no_il, names, r.p) ||
         (is_other && is_instruction(names, r.p)))
         return NOT_RECORDED;
     put_u32(&r, m.signature_bytes);

@@ -154,6 +154,14 @@ enum {
 
 #define METHOD_IMPL_ASYNC 0x2000u /* of the implementation flags of a method: corhdr.h, miAsync */
 
+/* Is it a function of a native library (DllImport), or one that the runtime makes (UnsafeAccessor)? Not one without a body, nor those
+ * of delegates and of the runtime itself. ECMA-335 II.23.1.10 and 11. */
+static inline bool method_has_no_il(uint32_t attributes, uint32_t rva, uint32_t implementation)
+{
+    enum { ABSTRACT = 0x400, CODE_TYPE = 0x3, INTERNAL_CALL = 0x1000 };
+    return rva == 0 && (attributes & ABSTRACT) == 0 && (implementation & (CODE_TYPE | INTERNAL_CALL)) == 0;
+}
+
 #define EMIT_DEFINE_MEMBER_REF 14 /* of IMetaDataEmit */
 #define EMIT_GET_TOKEN_FROM_SIG 23
 #define EMIT_GET_TOKEN_FROM_TYPE_SPEC 26

@@ -136,10 +136,10 @@ static enum il_result read_header(struct il_work *w, const uint8_t *body, uint32
     return IL_DONE;
 }
 
-/* Does the JIT look at an instruction together with the call behind it? Typeof, a delegate that is made, initial values. */
-static bool is_half(uint32_t op)
+/* Does the JIT look at a call together with the instruction before it? Typeof, initial values, a delegate that is made. */
+static bool is_half(uint32_t before, uint32_t op)
 {
-    return op == LDTOKEN || op == LDFTN || op == LDVIRTFTN;
+    return before == LDTOKEN || ((before == LDFTN || before == LDVIRTFTN) && op == NEWOBJ);
 }
 
 /* An instruction with the prefixes before it, the first of which is at `first`; before: the one before these. */
@@ -151,7 +151,7 @@ static enum il_result mark_call(struct il_work *w, const struct il_instruction *
         w->marks[first] |= IL_TAILS;
         w->marks[i->next] |= IL_AFTER_TAIL;
     }
-    if (is_call(i->op) && w->probes.site != NULL && !is_half(before)) {
+    if (is_call(i->op) && w->probes.site != NULL && !is_half(before, i->op)) {
         uint8_t op = constrained ? IL_CONSTRAINED : (uint8_t)i->op;
         uint64_t argument = w->probes.site(w->probes.context, i->at, op, il_u32(w->code + i->operand));
         if (argument == 0)

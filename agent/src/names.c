@@ -429,7 +429,7 @@ static uint64_t describe_method(struct record *r, uintptr_t function, uint8_t *s
         flags |= argument;
     }
     void *import = module == 0 ? NULL : metadata_of(module);
-    uint32_t owner = 0, length = 0, attributes, rva, implementation = 0, signature_bytes = 0;
+    uint32_t owner = 0, length = 0, attributes = 0, rva = UINT32_MAX, implementation = 0, signature_bytes = 0;
     const uint8_t *signature = NULL;
     record_begin_behind_name(r, scratch);
     put_u32(r, 0);
@@ -462,6 +462,8 @@ static uint64_t describe_method(struct record *r, uintptr_t function, uint8_t *s
     uint64_t own = (module_value & CORE_LIBRARY) != 0 ? helper_class(r->start + names, r->p) : 0;
     if (own == 0 && (implementation & METHOD_IMPL_ASYNC) != 0)
         own = FUNCTION_IS_ASYNC;
+    else if (own == 0 && method_has_no_il(attributes, rva, implementation))
+        own = FUNCTION_HAS_NO_IL;
     uint64_t class = instrument_class(module, token, own, r->start + names, r->p) | (own & (FUNCTION_IS_HELPER | FUNCTION_IS_SLOW_WAY));
     uint32_t wire_flags = ((class & FUNCTION_IS_INSTRUMENTED) != 0 ? WIRE_FUNCTION_INSTRUMENTED : 0) |
                           ((class & (FUNCTION_IS_BOUNDARY | FUNCTION_IS_OUTSIDE)) != 0 ? WIRE_FUNCTION_BOUNDARY : 0) |

@@ -155,7 +155,7 @@ func userFunctions(s *session.Session) (map[session.FunctionID]bool, error) {
 	}
 	out := make(map[session.FunctionID]bool, len(functions))
 	for i := range functions {
-		out[functions[i].ID] = user[functions[i].Module]
+		out[functions[i].ID] = user[functions[i].Module] && functions[i].Kind != session.FunctionExtern
 	}
 	return out, nil
 }

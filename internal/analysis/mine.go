@@ -39,7 +39,8 @@ func (d *Data) userFunctions() []bool {
 	out := make([]bool, len(d.Functions))
 	for i := range out {
 		m := d.functionModule[i]
-		out[i] = m >= 0 && usercode.Origin(d.Modules[m].Origin).IsUser()
+		out[i] = m >= 0 && d.Functions[i].Kind != session.FunctionExtern &&
+			usercode.Origin(d.Modules[m].Origin).IsUser()
 	}
 	return out
 }

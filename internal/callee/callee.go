@@ -34,6 +34,7 @@ type Function struct {
 	Token     clrmeta.Token // MethodDef
 	Type      string        // which declares it
 	Signature []byte        // with tokens of its module
+	IsExtern  bool          // it has no IL
 }
 
 // File is an open file.
@@ -118,7 +119,7 @@ func (f *Finder) Find(d *Declared) (Function, bool) {
 			out = Function{Path: in.path, MVID: in.mvid}
 		}
 		method, how := in.method(t, &want)
-		found := Function{in.path, in.mvid, method.Token, name, method.Signature}
+		found := Function{in.path, in.mvid, method.Token, name, method.Signature, method.IsExtern()}
 		if how == same {
 			return found, true
 		}

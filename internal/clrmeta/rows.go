@@ -34,10 +34,18 @@ func (m *Metadata) check(t Token, tables ...Table) error {
 // Method is a row of the MethodDef table.
 type Method struct {
 	Token     Token
+	RVA       uint32 // 0: no body
 	Impl      uint16 // II.23.1.11
 	Flags     uint16 // II.23.1.10
 	Name      string
 	Signature []byte // II.23.2.1
+}
+
+// IsExtern reports whether a method is of a native library (DllImport), or one that the runtime makes (UnsafeAccessor):
+// not one without a body, nor those of delegates and of the runtime itself.
+func (m *Method) IsExtern() bool {
+	const abstract, codeType, internalCall = 0x400, 0x3, 0x1000 // II.23.1.10, II.23.1.11
+	return m.RVA == 0 && m.Flags&abstract == 0 && m.Impl&(codeType|internalCall) == 0
 }
 
 // Method reads a method by its MethodDef token.
@@ -54,7 +62,8 @@ func (m *Metadata) Method(t Token) (Method, error) {
 		return Method{}, fmt.Errorf("method %v: %w", t, err)
 	}
 	cell := func(column int) uint16 { return uint16(m.Cell(TableMethodDef, t.Row(), column)) }
-	return Method{Token: t, Impl: cell(methodImplFlags), Flags: cell(methodFlags), Name: name, Signature: sig}, nil
+	return Method{Token: t, RVA: m.Cell(TableMethodDef, t.Row(), methodRVA), Impl: cell(methodImplFlags),
+		Flags: cell(methodFlags), Name: name, Signature: sig}, nil
 }
 
 // CustomDebugInformation returns what a kind of it says about a row of another table, false if there is none.

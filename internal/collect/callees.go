@@ -26,6 +26,9 @@ func (n *names) addCallee(r *Recorder, p *recording.Process, c *wire.Callee) err
 	switch found, ok := n.finder.Find(&declared); {
 	case ok:
 		in = fileModule(p, found.Path, strings.ToLower(found.MVID.String()))
+		if found.IsExtern {
+			row.Kind = session.FunctionExtern
+		}
 		row.Token, row.RawType, row.Signature = session.Token(found.Token), found.Type, found.Signature
 	case c.Assembly == "":
 		in = caller

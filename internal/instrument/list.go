@@ -119,6 +119,7 @@ func (p Plan) listImage(image *clrmeta.Image, f Function) ([]Listed, error) {
 			return nil, err
 		}
 		f.IL, f.Refused, f.Async = len(body), probes.None, method.Impl&implAsync != 0
+		f.Extern = method.IsExtern()
 		if f.IL > 0 {
 			f.Refused = probes.Refuse(body)
 		}

@@ -44,6 +44,7 @@ type Function struct {
 	Foreign usercode.Origin // whose code the module is, if it is not the user's
 	Refused probes.Refusal  // why no probes can be put into its IL
 	Async   bool            // the runtime suspends it itself
+	Extern  bool            // it has no IL and is called all the same: clrmeta.Method.IsExtern
 }
 
 // Class says how a function is recorded.
@@ -64,8 +65,8 @@ var foreign = map[usercode.Origin]string{usercode.Framework: "framework", userco
 
 // isCalled says if the calls of a function without IL are recorded: where your code names it, as one of an interface.
 func (p Plan) isCalled(f Function, names pattern.Names) bool {
-	isOutside := f.Foreign != ""
-	if len(p.Rules.Include) > 0 {
+	isOutside := f.Foreign != "" || f.Extern
+	if len(p.Rules.Include) > 0 && !f.Extern {
 		isOutside = pattern.First(p.Rules.Include, names) == ""
 	}
 	return p.Mode == Boundary && p.Small == 0 && isOutside && pattern.First(p.Rules.Exclude, names) == ""
@@ -97,6 +98,9 @@ func (p Plan) decide(f Function) (Class, string) {
 	}
 	if by := pattern.First(p.Rules.Exclude, names); by != "" {
 		return Out, "excluded by " + by
+	}
+	if f.Extern && f.Foreign == "" {
+		return CalledByMine, "no IL: where it is called"
 	}
 	if f.IL < p.Small {
 		return Out, fmt.Sprintf("smaller than %d bytes", p.Small)

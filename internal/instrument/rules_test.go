@@ -164,7 +164,9 @@ func TestDecide(t *testing.T) {
 		IL: 20, Foreign: usercode.Framework}
 	helper := instrument.Function{Module: "System.Private.CoreLib.dll",
 		Type: "System.Runtime.CompilerServices.CastHelpers", Method: "Box", IL: 20, Foreign: usercode.Framework}
-	native := instrument.Function{Module: "App.dll", Type: "N.T", Method: "Open"}
+	abstract := instrument.Function{Module: "App.dll", Type: "N.T", Method: "Open"}
+	native := abstract
+	native.Extern = true
 	declared := instrument.Function{Module: "System.Private.CoreLib.dll", Type: "System.IDisposable", Method: "Dispose",
 		Foreign: usercode.Framework}
 	if have, why := (instrument.Plan{Mode: instrument.Boundary}).Decide(declared); have != instrument.CalledByMine ||
@@ -207,6 +209,12 @@ func TestDecide(t *testing.T) {
 		wantNative, wantWhy := instrument.Out, "no IL"
 		if c.mode == instrument.Boundary && c.user == instrument.CalledByMine {
 			wantNative, wantWhy = instrument.CalledByMine, "not included"
+		}
+		if have, why := p.Decide(abstract); have != wantNative || why != wantWhy {
+			t.Errorf("%+v: abstract: %v: %s", c, have, why)
+		}
+		if wantNative, wantWhy = instrument.Out, "no IL"; c.mode == instrument.Boundary {
+			wantNative, wantWhy = instrument.CalledByMine, "no IL: where it is called"
 		}
 		if have, why := p.Decide(native); have != wantNative || why != wantWhy {
 			t.Errorf("%+v: native: %v: %s", c, have, why)

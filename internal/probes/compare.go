@@ -88,8 +88,10 @@ type group struct {
 	site  uint64
 }
 
-// isHalf says if the JIT looks at an instruction together with the call behind it: then nothing may come between.
-func isHalf(op int) bool { return op == opLdtoken || op == opLdftn || op == opLdvirtftn }
+// isHalf says if the JIT looks at a call together with the instruction before it: then nothing may come between.
+func isHalf(before, op int) bool {
+	return before == opLdtoken || (before == opLdftn || before == opLdvirtftn) && op == opNewobj
+}
 
 func (c *comparer) readGroup(at int) (group, error) {
 	var g group
@@ -101,7 +103,7 @@ func (c *comparer) readGroup(at int) (group, error) {
 		g.parts = append(g.parts, i)
 		g.tail = g.tail || i.op == opTail
 		if !i.isPrefix() {
-			if i.isCall() && !isHalf(c.before) && c.probes.Site != nil {
+			if i.isCall() && !isHalf(c.before, i.op) && c.probes.Site != nil {
 				g.site = c.probes.Site(i.at, i.op, i.token())
 			}
 			c.before = i.op

@@ -108,7 +108,8 @@ func fromCell(c *context, r *Row) Cell {
 
 // isUser reports whether a function is user code.
 func (c *context) isUser(id session.FunctionID) bool {
-	return usercode.Origin(c.modules.get(c.functions.get(id).Module).Origin).IsUser()
+	f := c.functions.get(id)
+	return f.Kind != session.FunctionExtern && usercode.Origin(c.modules.get(f.Module).Origin).IsUser()
 }
 
 // placeText names a place in the source: Cart.Add Cart.cs:31; without its line, if that is not known.

@@ -146,7 +146,9 @@ type TypeArgument struct {
 const (
 	FunctionMethod  = "method"
 	FunctionDynamic = "dynamic"
-	FunctionPseudo  = "pseudo" // not a method: (truncated), (no managed frame)
+	// without IL: of a native library (DllImport), or made by the runtime (UnsafeAccessor). It is nobody's code.
+	FunctionExtern = "extern"
+	FunctionPseudo = "pseudo" // not a method: (truncated), (no managed frame)
 
 	// NameTruncated is the name of the pseudo function that stands for what has no path of its own: frames beyond the
 	// stack depth that is kept, and calls beyond the paths that are.

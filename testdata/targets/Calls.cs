@@ -20,6 +20,7 @@ static class Calls
     static readonly Dictionary<(MethodBase, MethodBase), long> edges = new Dictionary<(MethodBase, MethodBase), long>();
     static readonly HashSet<MethodBase> withoutEdges = new HashSet<MethodBase>();
     static readonly HashSet<MethodBase> uncounted = new HashSet<MethodBase>();
+    static readonly Dictionary<(MethodBase, MethodBase), long> externs = new Dictionary<(MethodBase, MethodBase), long>();
     static readonly Dictionary<MethodBase, long> roots = new Dictionary<MethodBase, long>();
 
     /// <summary>The callee was called so often by the caller; of these, so many ended by an exception.</summary>
@@ -54,6 +55,16 @@ static class Calls
         {
             withoutEdges.Add(callee);
             Count(callee, calls, thrown, 0);
+        }
+    }
+
+    /// <summary>A function without IL (DllImport, UnsafeAccessor) was called so often by the caller: only probes see that.</summary>
+    public static void Extern(MethodBase caller, MethodBase callee, long calls)
+    {
+        lock (functions)
+        {
+            externs.TryGetValue((caller, callee), out long before);
+            externs[(caller, callee)] = before + calls;
         }
     }
 
@@ -146,6 +157,7 @@ static class Calls
             edges.Clear();
             withoutEdges.Clear();
             uncounted.Clear();
+            externs.Clear();
             roots.Clear();
         }
     }
@@ -160,6 +172,8 @@ static class Calls
                 rows.Add(Row("calls", Function("", f.Key), "calls", f.Value.Calls, "thrown", f.Value.Thrown, "running", f.Value.Running, "callers", !withoutEdges.Contains(f.Key)));
             foreach (KeyValuePair<(MethodBase Caller, MethodBase Callee), long> e in edges)
                 rows.Add(Row("call", Function("caller_", e.Key.Caller), Function("", e.Key.Callee), "calls", e.Value));
+            foreach (KeyValuePair<(MethodBase Caller, MethodBase Callee), long> e in externs)
+                rows.Add(Row("extern", Function("caller_", e.Key.Caller), Function("", e.Key.Callee), "calls", e.Value));
             foreach (KeyValuePair<MethodBase, long> r in roots)
                 rows.Add(Row("call", Function("", r.Key), "calls", r.Value));
         }

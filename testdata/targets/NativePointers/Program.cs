@@ -24,6 +24,8 @@ namespace NativePointers
             Say("VisitByDelegate", typeof(InVisitByDelegate), typeof(BelowVisitByDelegate), Comparers.OfVisitByDelegate, Times * (n - 1));
             Say("VisitByImport", typeof(InVisitByImport), typeof(BelowVisitByImport), Comparers.OfVisitByImport, Times * (n - 1));
             Say("VisitByPointer", typeof(InVisitByPointer), typeof(BelowVisitByPointer), Comparers.OfVisitByPointer, Times * (n - 1));
+            foreach ((string way, string native) in new[] { ("SortByDelegate", "SortWith"), ("SortByImport", "qsort"), ("VisitByDelegate", "VisitWith"), ("VisitByImport", "visit") })
+                Calls.Extern(Calls.Method(typeof(Sorts), way), Calls.Method(typeof(Sorts), native), Times);
             return Calls.Print();
         }
 

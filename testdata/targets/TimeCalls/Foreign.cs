@@ -66,6 +66,8 @@ namespace TimeCalls
             Calls.By(run, Calls.Method(typeof(Foreign), "Emitted"), n);
             Calls.By(run, Calls.Method(typeof(Foreign), "GetPid"), n);
             Calls.By(run, Calls.Method(typeof(Foreign), "Compare"), compared);
+            Calls.Extern(run, Calls.Method(typeof(Foreign), "qsort"), 1);
+            Calls.Extern(Calls.Method(typeof(Foreign), "GetPid"), Calls.Method(typeof(Foreign), "getpid"), n);
             Calls.Of(Calls.Method(typeof(Shape), ".ctor"), 1);
         }
     }
