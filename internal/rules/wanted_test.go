@@ -29,9 +29,9 @@ func weighty(rt *rapid.T) *sessiontest.Builder {
 		b.Types[i].RawName = rapid.SampledFrom([]string{"A.B", regexType, "System.String"}).Draw(rt, "type")
 	}
 	for i := range b.Functions {
-		b.Functions[i].RawType = rapid.SampledFrom([]string{"System.String", "A.B",
-			"System.Threading.Monitor"}).Draw(rt, "of")
-		b.Functions[i].RawName = rapid.SampledFrom([]string{"Concat", "Equals", "Enter"}).Draw(rt, "name")
+		of := rapid.SampledFrom([][2]string{{"System.String", "Concat"}, {"System.String", "Equals"}, {"A.B", "Equals"},
+			{"A.B", "Enter"}, {"System.Threading.Monitor", "Enter"}, {"System.Threading.Monitor", "Enter"}}).Draw(rt, "of")
+		b.Functions[i].RawType, b.Functions[i].RawName = of[0], of[1]
 	}
 	objects, size := map[session.SiteID]q.Count{}, map[session.SiteID]q.Bytes{}
 	scaled := func(site session.SiteID, a q.Amount) q.Amount {
@@ -61,8 +61,9 @@ func weighty(rt *rapid.T) *sessiontest.Builder {
 
 // TestWanted: what is left out of the uses that rules look at breaks no rule.
 func TestWanted(t *testing.T) {
-	found, waits, left := 0, 0, 0
+	found, waits, left, cases := 0, 0, 0, 0
 	rapid.Check(t, func(rt *rapid.T) {
+		cases++
 		b := weighty(rt)
 		s := analysistest.Open(t, b, filepath.Join(t.TempDir(), "a"))
 		sel := analysis.Selection{}
@@ -89,8 +90,9 @@ func TestWanted(t *testing.T) {
 			}
 		}
 	})
-	if found < 100 || waits < 20 || left < 20 {
-		t.Errorf("%d findings, %d of waits, %d uses left out: too few", found, waits, left)
+	t.Logf("%d cases: %d findings, %d of waits, %d uses left out", cases, found, waits, left)
+	if found < cases || waits < cases/5 || left < cases/5 { // there are several times as many
+		t.Error("too few")
 	}
 }
 
