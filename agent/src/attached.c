@@ -22,6 +22,7 @@
  * What the runtime keeps of each version it keeps for ever, so all recordings of a process together are bounded: see MOST_PART. */
 #define _GNU_SOURCE
 #include "attached.h"
+#include "changeable.h"
 #include "arena.h"
 #include "calls.h"
 #include "control.h"
@@ -406,7 +407,7 @@ void attached_tell_running(void)
 uint32_t attached_prepare(void *profiler_info, const struct time_options *o, void **callbacks)
 {
     info = profiler_info;
-    if (arena.header->runtime_major < 5)
+    if (arena.header->runtime_major < 5 || changeable_modules())
         return WIRE_FAILURE_NO_PROBES;
     if (recordings == MAX_RECORDINGS || left > arena.header->memory_limit / MOST_PART)
         return WIRE_FAILURE_VERSIONS;

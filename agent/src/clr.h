@@ -179,6 +179,7 @@ static inline bool method_has_no_il(uint32_t attributes, uint32_t rva, uint32_t 
 #define TOKEN_METHOD_DEF 0x06000000u
 #define TOKEN_MEMBER_REF 0x0A000000u
 #define TOKEN_TYPE_SPEC 0x1B000000u
+#define TOKEN_ASSEMBLY 0x20000001u /* a module has one at most */
 #define TOKEN_ASSEMBLY_REF 0x23000000u
 #define TOKEN_METHOD_SPEC 0x2B000000u
 #define TYPE_VISIBILITY 7u         /* of the flags of a type, tdVisibilityMask; from TYPE_IS_NESTED on it is nested */

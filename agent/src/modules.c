@@ -20,7 +20,6 @@
 #define MAX_FILES 32u                    /* deps.json in one folder: programs and tests that share it */
 #define MAX_HOST (64u << 20)             /* bytes of an executable, as in bundle */
 #define COMMAND_LINE (64u << 10)
-#define TOKEN_ASSEMBLY 0x20000001u
 
 static void *info;
 static struct map kinds;   /* deps_key → DEPS_… */

@@ -14,6 +14,7 @@
 #include "attached.h"
 #include "callees.h"
 #include "calls.h"
+#include "changeable.h"
 #include "hooks.h"
 #include "il.h"
 #include "inliners.h"
@@ -285,6 +286,8 @@ static uint64_t signatures_in(uintptr_t module)
     void *emit = NULL;
     if (known != 0)
         return known;
+    if (changeable_module(info, module))
+        return 0;
     if (SLOT(info, INFO_GET_MODULE_META_DATA, uintptr_t, uint32_t, const struct guid *, void **)(info, module, OPEN_WRITE, &IID_METADATA_EMIT, &emit) != HR_OK ||
         emit == NULL)
         return 0;
@@ -480,7 +483,7 @@ static struct probed *put_body(struct il_work *w, const struct rewriting *r, uin
 static struct probed *rewrite(struct rewriting *r, uint32_t *why)
 {
     uint64_t tokens = signatures_in(r->module);
-    *why = tokens == 0 ? WIRE_NOT_PROBED_SIGNATURE : WIRE_NOT_PROBED_REFUSED;
+    *why = tokens != 0 ? WIRE_NOT_PROBED_REFUSED : changeable_module(info, r->module) ? WIRE_NOT_PROBED_CHANGEABLE : WIRE_NOT_PROBED_SIGNATURE;
     struct il_probes probes = probes_to_call(tokens);
     struct operation operation = {.kind = 0};
     if ((r->value & FUNCTION_IS_INTERACTION) != 0 && !(tokens != 0 && operations_find(info, r->function_id, r->module, r->token, &operation)))
@@ -848,7 +851,8 @@ void probes_choose(const struct time_options *o)
     /* The optimizing JIT of .NET Core 3.1 loses the IL offsets of calls of which a probe takes the result from the stack. */
     bool is_mine = mode != NULL && strcmp(mode, "mine") == 0;
     bool can_have_sites = o->small == NULL; /* the size of what is only declared is not known */
-    probes_on = probes != NULL && strcmp(probes, "il") == 0 && (is_mine || (!is_all && can_have_sites)) && arena.header->runtime_major >= 5;
+    probes_on = probes != NULL && strcmp(probes, "il") == 0 && (is_mine || (!is_all && can_have_sites)) && arena.header->runtime_major >= 5 &&
+                !changeable_modules();
     probes_sites = probes_on && !is_mine;
 }
 

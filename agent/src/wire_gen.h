@@ -134,6 +134,7 @@
 #define WIRE_NOT_PROBED_REFUSED 0x11u /* the runtime did not take the IL with probes, or there was no memory */
 #define WIRE_NOT_PROBED_ELSEWHERE 0x12u /* code of it may run already that nobody can find */
 #define WIRE_NOT_PROBED_RUNNING 0x13u /* its code ran when the recording began */
+#define WIRE_NOT_PROBED_CHANGEABLE 0x14u /* its module can be changed while it runs */
 #define WIRE_RECORD_COLLECTION 0x14u
 #define WIRE_RECORD_INTERACTION_TEXT 0x15u
 #define WIRE_INTERACTION_DATABASE 0x1u /* a command of a database */

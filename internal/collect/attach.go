@@ -172,7 +172,8 @@ func (a attached) failed(directory *launch.Directory, failure wire.Failure) erro
 		return fmt.Errorf("%w: process %d collects garbage in the background, and of that .NET does not tell which "+
 			"objects survive: start it with what clrprof env --lifetime prints, or record with --memory", ErrNotRecorded, a.PID)
 	case wire.FailureNoProbes:
-		return fmt.Errorf("%w: probes cannot be put into the code of process %d, which runs: that needs .NET 5 or later",
+		return fmt.Errorf("%w: probes cannot be put into the code of process %d, which runs: that needs .NET 5 or later, "+
+			"and hot reload off (no DOTNET_MODIFIABLE_ASSEMBLIES in its environment)",
 			ErrNotRecorded, a.PID)
 	case wire.FailureVersions:
 		return fmt.Errorf("%w: the recordings of calls of process %d have left as much in its memory as they may, a quarter "+

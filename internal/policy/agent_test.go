@@ -50,7 +50,7 @@ var agentParts = []struct {
 		"allocations attached control guest lifetime memory names probes runtime threads time"},
 	// Calls of processes that run already.
 	{"attached", 560, "attached.c attached.h visits.c",
-		"control dormant exceptions instrument memory names precompiled probes time"},
+		"changeable control dormant exceptions instrument memory names precompiled probes time"},
 	// What is the runtime's own.
 	{"runtime", 300, "helpers.c helpers.h boxes.c boxes.h", "machine memory names"},
 	// Whose code a module is, before it runs.
@@ -70,7 +70,9 @@ var agentParts = []struct {
 	// The rewriter knows nothing of the rest.
 	{"rewriter", 760, "il.h il_read.c il_write.c", ""},
 	{"probes", 1330, "probes.c probes.h callees.c callees.h",
-		"actions attached guest instrument interactions machine memory names precompiled rejit rewriter runtime scopes time trace"},
+		"actions attached changeable guest instrument interactions machine memory names precompiled rejit rewriter runtime scopes time trace"},
+	// Modules that hot reload may change.
+	{"changeable", 60, "changeable.c changeable.h", ""},
 	// What of precompiled code may run. The reader of images knows nothing of the rest.
 	{"images", 280, "r2r.h r2r.c", ""},
 	{"precompiled", 340, "inliners.h inliners.c", "images instrument memory names runtime"},

@@ -26,6 +26,7 @@ const (
 	NotTaken    Refusal = wire.NotProbedRefused
 	Elsewhere   Refusal = wire.NotProbedElsewhere
 	Running     Refusal = wire.NotProbedRunning
+	Changeable  Refusal = wire.NotProbedChangeable
 )
 
 // refusals says in words why.
@@ -40,7 +41,9 @@ var refusals = [...]string{
 	Elsewhere: "code of it may run already that nobody can find: it can be unloaded, is made at run time, or precompiled " +
 		"code does not say what is inlined in it",
 	Running: "it ran when the recording began, and is recorded from its next call on",
-	Tail:    "it has the prefix tail. before what is no call and return",
+	Changeable: "its module can be changed while it runs, by hot reload (DOTNET_MODIFIABLE_ASSEMBLIES=debug), which probes " +
+		"would keep it from",
+	Tail: "it has the prefix tail. before what is no call and return",
 }
 
 // String says why, in words that go on after a colon; "" for None and what is no refusal.

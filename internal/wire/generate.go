@@ -19,7 +19,8 @@ type Constant struct {
 
 // Constants lists the numbers that the agent needs, in the order of the generated header.
 func Constants() []Constant {
-	return slices.Concat(arenaConstants(), lossConstants(), nameConstants(), dataConstants(), counterConstants())
+	return slices.Concat(arenaConstants(), lossConstants(), nameConstants(), recordConstants(),
+		dataConstants(), counterConstants())
 }
 
 // arenaConstants are those of the arena as a whole.
@@ -142,6 +143,12 @@ func nameConstants() []Constant {
 		{"TYPE_CLASS", TypeClass, "TypeDef and type arguments"},
 		{"TYPE_ARRAY", TypeArray, "rank and element"},
 		{"TYPE_OTHER", TypeOther, "pointer, by-ref, type variable"},
+	}
+}
+
+// recordConstants are the kinds of records, and what is in those that are not of names.
+func recordConstants() []Constant {
+	return []Constant{
 		{"RECORD_MODULE", uint64(KindModule), ""},
 		{"RECORD_TYPE", uint64(KindType), ""},
 		{"RECORD_FUNCTION", uint64(KindFunction), ""},
@@ -166,6 +173,7 @@ func nameConstants() []Constant {
 		{"NOT_PROBED_REFUSED", NotProbedRefused, "the runtime did not take the IL with probes, or there was no memory"},
 		{"NOT_PROBED_ELSEWHERE", NotProbedElsewhere, "code of it may run already that nobody can find"},
 		{"NOT_PROBED_RUNNING", NotProbedRunning, "its code ran when the recording began"},
+		{"NOT_PROBED_CHANGEABLE", NotProbedChangeable, "its module can be changed while it runs"},
 		{"RECORD_COLLECTION", uint64(KindCollection), ""},
 		{"RECORD_INTERACTION_TEXT", uint64(KindInteractionText), ""},
 		{"INTERACTION_DATABASE", InteractionDatabase, "a command of a database"},

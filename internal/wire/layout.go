@@ -256,6 +256,8 @@ const (
 	NotProbedElsewhere = 18 // code of it may run already that nobody can find (attached)
 	// its code ran when the recording began, and has none until it is called again (attached); no loss
 	NotProbedRunning = 19
+	// hot reload can change its module, which then may have no rows of metadata but its own
+	NotProbedChangeable = 20
 )
 
 // Kinds of a type record.
