@@ -119,7 +119,14 @@ func decodeColumn(data []byte, column []int64) []byte {
 		data = []byte{}
 	}
 	value, at := int64(0), 0
-	for i := range column {
+	for i := 0; i < len(column); {
+		if i+wordValues <= len(column) && at+wordValues <= len(data) {
+			if word := binary.LittleEndian.Uint64(data[at:]); word&severalBytes == 0 {
+				value = decodeWord(word, value, (*[wordValues]int64)(column[i:]))
+				i, at = i+wordValues, at+wordValues
+				continue
+			}
+		}
 		switch {
 		case at < len(data) && data[at] < 0x80: // nearly all are of one byte, or of two
 			value += int64(data[at]>>1) ^ -int64(data[at]&1)
@@ -137,6 +144,24 @@ func decodeColumn(data []byte, column []int64) []byte {
 			at += n
 		}
 		column[i] = value
+		i++
 	}
 	return data[at:]
+}
+
+const (
+	wordValues   = 8                  // that a word holds, if each is of one byte
+	severalBytes = 0x8080808080808080 // in a word with a value that is not
+)
+
+// decodeWord fills a part of a column of which each difference is of one byte, and returns its last value.
+func decodeWord(word uint64, value int64, column *[wordValues]int64) int64 {
+	for i := range column {
+		if word != 0 { // many columns are nearly all the same
+			value += int64(word>>1&0x3f) ^ -int64(word&1)
+			word >>= 8
+		}
+		column[i] = value
+	}
+	return value
 }

@@ -172,12 +172,13 @@ type span struct{ from, to int64 }
 // written. Its columns are as many as the table has: those that were not recorded are 0. It is overwritten by the next
 // one.
 func (s *Session) eachChunk(name string, width int, of *span, fn func(*columns.Block) error) error {
-	query := "SELECT rows, columns, checksum, data FROM chunk WHERE name = ? ORDER BY id"
+	which := "SELECT id FROM chunk WHERE name = ?"
 	if of != nil {
-		query = "SELECT rows, columns, checksum, data FROM chunk WHERE name = ? AND last >= ? AND first <= ? " +
-			"ORDER BY id"
+		which += " AND last >= ? AND first <= ?"
 	}
-	stmt, err := s.conn.Prepare(query)
+	// The ids by themselves: of whole rows, data included, SQLite would write a temporary file to sort them.
+	stmt, err := s.conn.Prepare("SELECT rows, columns, checksum, data FROM chunk WHERE id IN (" + which +
+		") ORDER BY id")
 	if err != nil {
 		return err
 	}
