@@ -74,6 +74,7 @@ type Session struct {
 	absent     map[string]bool  // additions that it was made before, by name
 	onRows     func(rows int)   // see OnRows
 	nodes      []Node           // for Stack; nil until somebody asks
+	places     places           // that were read
 	lastIDs    map[string]int64 // of packed tables that were written to, by name
 	virtual    bool             // packed tables and their views can be queried
 	unreadable error            // why a packed table could not be read for a query: SQLite passes on the text only
@@ -93,7 +94,7 @@ func Open(path string) (*Session, error) {
 	if err != nil {
 		return nil, explain(path, err)
 	}
-	s := &Session{conn: conn, path: path}
+	s := &Session{conn: conn, path: path, places: places{keep: true}}
 	if err := s.prepareReader(); err != nil {
 		conn.Close()
 		return nil, s.explain(err)
@@ -116,6 +117,7 @@ func (s *Session) settled() (*Session, error) {
 		w.Close()
 		return nil, s.explain(err)
 	}
+	w.places.keep = true
 	return w.Session, nil
 }
 

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"hash/crc32"
+	"math"
 	"slices"
 	"strings"
 
@@ -246,8 +247,10 @@ func eachUnpacked[T any](s *Session, t table[T], of *span, fn func(*columns.Bloc
 			if first := b.Columns[0][c.row]; of != nil && (first < of.from || first > of.to) {
 				continue
 			}
-			c.next = 0
-			t.fields(&c, &row)
+			if t.direct == nil || uint64(t.direct(b.Columns, c.row, &row)) > math.MaxUint32 {
+				c.next = 0
+				t.fields(&c, &row) // which says what is out of range
+			}
 			fn(b, c.row, &row)
 		}
 		return c.err

@@ -56,6 +56,26 @@ func (s *Session) each(query string, fn func(*sqlite.Stmt) error) error {
 // rows reads a table for a method of Session.
 func rows[T any](s *Session, t table[T]) ([]T, error) { return rowsOf(s, t, nil) }
 
+// places are functions and what is in them, which several parts of a view read: a row of SQLite takes a microsecond.
+type places struct {
+	keep         bool // nobody writes to the session
+	functions    []Function
+	instructions []Instruction
+	lines        []Line
+}
+
+// keptRows is rows for a table that is kept, if it does not change.
+func keptRows[T any](s *Session, t table[T], kept *[]T) ([]T, error) {
+	if *kept != nil {
+		return *kept, nil
+	}
+	out, err := rows(s, t)
+	if s.places.keep && err == nil {
+		*kept = out
+	}
+	return out, err
+}
+
 // rowsOf reads rows by a span of the table's first column (nil: all).
 func rowsOf[T any](s *Session, t table[T], of *span) ([]T, error) {
 	var out []T
@@ -124,8 +144,10 @@ func (s *Session) Types() ([]Type, error) { return rows(s, typeTable) }
 // TypeArguments returns the table type_argument in the order of type and position.
 func (s *Session) TypeArguments() ([]TypeArgument, error) { return rows(s, typeArgumentTable) }
 
-// Functions returns the table function in the order of id.
-func (s *Session) Functions() ([]Function, error) { return rows(s, functionTable) }
+// Functions returns the table function in the order of id. The rows are not to be changed.
+func (s *Session) Functions() ([]Function, error) {
+	return keptRows(s, functionTable, &s.places.functions)
+}
 
 // FunctionArguments returns the table function_argument in the order of function and position.
 func (s *Session) FunctionArguments() ([]FunctionArgument, error) {
@@ -135,8 +157,10 @@ func (s *Session) FunctionArguments() ([]FunctionArgument, error) {
 // Bodies returns the table body in the order of id.
 func (s *Session) Bodies() ([]Body, error) { return rows(s, bodyTable) }
 
-// Instructions returns the table instruction in the order of id.
-func (s *Session) Instructions() ([]Instruction, error) { return rows(s, instructionTable) }
+// Instructions returns the table instruction in the order of id. The rows are not to be changed.
+func (s *Session) Instructions() ([]Instruction, error) {
+	return keptRows(s, instructionTable, &s.places.instructions)
+}
 
 // Nodes returns the table node in the order of id.
 func (s *Session) Nodes() ([]Node, error) { return rows(s, nodeTable) }
@@ -272,8 +296,8 @@ func (s *Session) Losses() ([]Loss, error) { return rows(s, lossTable) }
 // SourceFiles returns the table source_file in the order of id.
 func (s *Session) SourceFiles() ([]SourceFile, error) { return rows(s, sourceFileTable) }
 
-// Lines returns the table line in the order of id.
-func (s *Session) Lines() ([]Line, error) { return rows(s, lineTable) }
+// Lines returns the table line in the order of id. The rows are not to be changed.
+func (s *Session) Lines() ([]Line, error) { return keptRows(s, lineTable, &s.places.lines) }
 
 // PathValues returns the table path_value in the order of id.
 func (s *Session) PathValues() ([]PathValue, error) { return rows(s, pathValueTable) }

@@ -19,6 +19,15 @@ type table[T any] struct {
 	columns []string // in the order in which fields visits them
 	order   string   // ORDER BY of a read: the key
 	fields  func(c *cells, row *T)
+	// direct sets a row of a large packed table as fields does, at a fourth of the time, and returns the bits of all
+	// numbers that must fit 32 of them; nil: there is only fields.
+	direct func(c [][]int64, at int, row *T) int64
+}
+
+// directly gives a table the function direct.
+func (t table[T]) directly(direct func(c [][]int64, at int, row *T) int64) table[T] {
+	t.direct = direct
+	return t
 }
 
 // cells visits the columns of a row: to bind a statement's parameters from the row, to set the row from a statement's
@@ -157,6 +166,11 @@ func integer[T ~int64 | ~uint64 | ~uint32](c *cells, p *T) {
 func amount(c *cells, a *q.Amount) {
 	integer(c, &a.Allocations)
 	integer(c, &a.Bytes)
+}
+
+// amountAt is amount for a function direct.
+func amountAt(c [][]int64, at int) q.Amount {
+	return q.Amount{Allocations: q.Count(c[0][at]), Bytes: q.Bytes(c[1][at])}
 }
 
 // amounts visits the four columns in the order in which the schema has them.

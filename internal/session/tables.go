@@ -141,6 +141,10 @@ var nodeTable = tableOf("node", func(c *cells, r *Node) {
 	integer(c, &r.Process)
 	integer(c, &r.Function)
 	integer(c, &r.Instruction)
+}).directly(func(c [][]int64, at int, r *Node) int64 {
+	id, parent, process, function, instruction := c[0][at], c[1][at], c[2][at], c[3][at], c[4][at]
+	*r = Node{NodeID(id), NodeID(parent), ProcessID(process), FunctionID(function), InstructionID(instruction)}
+	return id | parent | process | function | instruction
 })
 
 var siteTable = tableOf("site", func(c *cells, r *Site) {
@@ -149,6 +153,10 @@ var siteTable = tableOf("site", func(c *cells, r *Site) {
 	integer(c, &r.Node)
 	integer(c, &r.Type)
 	c.bool(&r.Frozen)
+}).directly(func(c [][]int64, at int, r *Site) int64 {
+	id, thread, node, typ := c[0][at], c[1][at], c[2][at], c[3][at]
+	*r = Site{SiteID(id), ThreadID(thread), NodeID(node), TypeID(typ), c[4][at] != 0}
+	return id | thread | node | typ
 })
 
 var sliceTable = tableOf("slice", func(c *cells, r *Slice) {
@@ -161,6 +169,9 @@ var siteValueTable = tableOf("site_value", func(c *cells, r *SiteValue) {
 	integer(c, &r.Slice)
 	integer(c, &r.Site)
 	amount(c, &r.Amount)
+}).directly(func(c [][]int64, at int, r *SiteValue) int64 {
+	*r = SiteValue{SliceID(c[0][at]), SiteID(c[1][at]), amountAt(c[2:], at)}
+	return c[1][at]
 })
 
 var lossTable = tableOf("loss", func(c *cells, r *Loss) {

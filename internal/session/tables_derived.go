@@ -1,5 +1,7 @@
 package session
 
+import q "github.com/clrprof/clrprof/internal/quantity"
+
 var pathValueTable = tableOf("path_value", func(c *cells, r *PathValue) {
 	integer(c, &r.ID)
 	integer(c, &r.Parent)
@@ -7,6 +9,12 @@ var pathValueTable = tableOf("path_value", func(c *cells, r *PathValue) {
 	integer(c, &r.Process)
 	integer(c, &r.Function)
 	amounts(c, &r.Amounts)
+}).directly(func(c [][]int64, at int, r *PathValue) int64 {
+	id, parent, process, function := c[0][at], c[1][at], c[3][at], c[4][at]
+	*r = PathValue{PathID(id), PathID(parent), c[2][at], ProcessID(process), FunctionID(function), q.Amounts{
+		Inclusive: q.Amount{Allocations: q.Count(c[5][at]), Bytes: q.Bytes(c[7][at])},
+		Exclusive: q.Amount{Allocations: q.Count(c[6][at]), Bytes: q.Bytes(c[8][at])}}}
+	return id | parent | process | function
 })
 
 var callValueTable = tableOf("call_value", func(c *cells, r *CallValue) {

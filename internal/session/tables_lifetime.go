@@ -83,6 +83,9 @@ var gcBirthTable = tableOf("gc_birth", func(c *cells, r *GCBirth) {
 	integer(c, &r.GC)
 	integer(c, &r.Site)
 	amount(c, &r.Amount)
+}).directly(func(c [][]int64, at int, r *GCBirth) int64 {
+	*r = GCBirth{GCID(c[0][at]), SiteID(c[1][at]), amountAt(c[2:], at)}
+	return c[1][at]
 })
 
 var gcDeathTable = tableOf("gc_death", func(c *cells, r *GCDeath) {
@@ -90,6 +93,9 @@ var gcDeathTable = tableOf("gc_death", func(c *cells, r *GCDeath) {
 	integer(c, &r.Site)
 	c.int64(&r.Generation)
 	amount(c, &r.Amount)
+}).directly(func(c [][]int64, at int, r *GCDeath) int64 {
+	*r = GCDeath{GCID(c[0][at]), SiteID(c[1][at]), c[2][at], amountAt(c[3:], at)}
+	return c[1][at]
 })
 
 var siteDeathTable = tableOf("site_death", func(c *cells, r *SiteDeath) {
@@ -97,6 +103,9 @@ var siteDeathTable = tableOf("site_death", func(c *cells, r *SiteDeath) {
 	integer(c, &r.Site)
 	c.int64(&r.Generation)
 	amount(c, &r.Amount)
+}).directly(func(c [][]int64, at int, r *SiteDeath) int64 {
+	*r = SiteDeath{SliceID(c[0][at]), SiteID(c[1][at]), c[2][at], amountAt(c[3:], at)}
+	return c[1][at]
 })
 
 var siteAgeTable = tableOf("site_age", func(c *cells, r *SiteAge) {

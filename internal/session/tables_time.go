@@ -22,6 +22,10 @@ var timingTable = tableOf("timing", func(c *cells, r *Timing) {
 	integer(c, &r.ID)
 	integer(c, &r.Thread)
 	integer(c, &r.Node)
+}).directly(func(c [][]int64, at int, r *Timing) int64 {
+	id, thread, node := c[0][at], c[1][at], c[2][at]
+	*r = Timing{TimingID(id), ThreadID(thread), NodeID(node)}
+	return id | thread | node
 })
 
 var timingValueTable = tableOf("timing_value", func(c *cells, r *TimingValue) {
@@ -33,6 +37,10 @@ var timingValueTable = tableOf("timing_value", func(c *cells, r *TimingValue) {
 	integer(c, &r.Elapsed)
 	integer(c, &r.Waited)
 	waits(c, &r.Waits)
+}).directly(func(c [][]int64, at int, r *TimingValue) int64 {
+	*r = TimingValue{SliceID(c[0][at]), TimingID(c[1][at]), q.Count(c[2][at]), q.Count(c[3][at]), q.Count(c[4][at]),
+		q.Nanoseconds(c[5][at]), q.Nanoseconds(c[6][at]), waitsAt(c[7:], at)}
+	return c[1][at]
 })
 
 func waits(c *cells, w *q.Waits) {
@@ -42,6 +50,13 @@ func waits(c *cells, w *q.Waits) {
 	for _, p := range []*q.Nanoseconds{&w.OffCPU, &w.Blocked, &w.Ready} {
 		integer(c, p)
 	}
+}
+
+// waitsAt is waits for a function direct.
+func waitsAt(c [][]int64, at int) q.Waits {
+	return q.Waits{Intervals: q.Count(c[0][at]), Voluntary: q.Count(c[1][at]), Preempted: q.Count(c[2][at]),
+		Faults: q.Count(c[3][at]), Reads: q.Count(c[4][at]), OffCPU: q.Nanoseconds(c[5][at]),
+		Blocked: q.Nanoseconds(c[6][at]), Ready: q.Nanoseconds(c[7][at])}
 }
 
 var timingInclusiveTable = tableOf("timing_inclusive", func(c *cells, r *TimingInclusive) {
