@@ -193,11 +193,11 @@ func (d *Data) bornBetween(out []q.Amount) error {
 }
 
 // deadBetween adds what died within the span of collections to the lifetimes of sites, by position.
-func (d *Data) deadBetween(out []Lifetime) error {
+func (d *Data) deadBetween(out *lifetimeList) error {
 	c := d.in.gcs
 	err := d.eachDeath(everySlice, func(_, site int32, dead *session.SiteDeath) {
 		if c.whole[site] && dead.Generation >= 0 && dead.Generation < session.Generations {
-			sum := &out[site].Dead[dead.Generation]
+			sum := out.died(site, dead.Generation)
 			*sum = sum.Add(dead.Amount)
 		}
 	})
@@ -213,7 +213,7 @@ func (d *Data) deadBetween(out []Lifetime) error {
 			return fmt.Errorf("session %s: %w: deaths in generation %d", d.session.Path(), session.ErrCorrupt,
 				x.Generation)
 		}
-		sum := func(at int32) *q.Amount { return &out[at].Dead[x.Generation] }
+		sum := func(at int32) *q.Amount { return out.died(at, x.Generation) }
 		if err := c.add(d, x.GC, x.Site, sum, x.Amount); err != nil {
 			return err
 		}

@@ -79,13 +79,13 @@ func (c *checker) changesOfSites(d *Data, v *Lifetimes, births []session.GCBirth
 	}
 	more := func(a, b q.Amount) bool { return a.Allocations > b.Allocations || a.Bytes > b.Bytes }
 	for i := range sums {
-		if sum, all := sums[i].Born, v.sites[i].Born; more(sum, all) {
+		if sum, all := sums[i].Born, v.sites.born[i]; more(sum, all) {
 			c.add("changes", "site %d: %d objects and %d bytes were allocated up to its last collection, %d and "+
 				"%d in all", d.Sites[i].ID,
 				sum.Allocations, sum.Bytes, all.Allocations, all.Bytes)
 		}
 		for g, sum := range sums[i].Dead {
-			if all := v.sites[i].Dead[g]; more(sum, all) {
+			if all := v.sites.at(i).Dead[g]; more(sum, all) {
 				c.add("changes", "site %d: %d objects and %d bytes died in generation %d up to its last collection, "+
 					"%d and %d in all", d.Sites[i].ID,
 					sum.Allocations, sum.Bytes, g, all.Allocations, all.Bytes)
@@ -112,9 +112,9 @@ func (c *checker) toldAll(d *Data, v *Lifetimes, l *lifetimeTables, told boundar
 			!l.cut[p.ID] && !lost[p.ID]
 	}
 	for i := range sums {
-		if t := d.siteThread[i]; t >= 0 && whole[d.Threads[t].Process] && sums[i].Dead != v.sites[i].Dead {
+		if t := d.siteThread[i]; t >= 0 && whole[d.Threads[t].Process] && sums[i].Dead != v.sites.at(i).Dead {
 			c.add("changes", "site %d: %d objects are dead, %d by the collections", d.Sites[i].ID,
-				v.sites[i].Collected().Allocations, sums[i].Collected().Allocations)
+				v.sites.at(i).Collected().Allocations, sums[i].Collected().Allocations)
 		}
 	}
 }

@@ -88,7 +88,8 @@ func (c *checker) deaths(d *Data, v *Lifetimes) error {
 			c.add("references", "deaths of site %d have no slice", f.Site)
 		}
 	})
-	for i, l := range v.sites {
+	for i := range d.Sites {
+		l := v.sites.at(i)
 		alive := l.Alive()
 		// Of a process that runs, an object can be counted as dead whose bytes were not yet.
 		bytesOnly := alive.Allocations == 0 && alive.Bytes != 0 && !d.siteRuns(i)

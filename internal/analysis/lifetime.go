@@ -46,8 +46,8 @@ func (l Lifetime) IsZero() bool { return l == Lifetime{} }
 // Lifetimes are lifetimes by what a view shows. They are computed when they are asked for.
 type Lifetimes struct {
 	data      *Data
-	sites     []Lifetime // by position
-	nodes     []Lifetime // likewise; nil until something needs them
+	sites     *lifetimeList
+	nodes     []Lifetime // by position; nil until something needs them
 	nodeIndex index[session.NodeID]
 }
 
@@ -70,10 +70,7 @@ func (d *Data) Lifetimes() (*Lifetimes, error) {
 
 // lifetimesBorn adds the deaths to what SiteAmounts returned.
 func (d *Data) lifetimesBorn(born []q.Amount) (*Lifetimes, error) {
-	sites := make([]Lifetime, len(d.Sites))
-	for i, a := range born {
-		sites[i].Born = a
-	}
+	sites := newLifetimeList(born)
 	if err := d.addDeaths(sites); err != nil {
 		return nil, err
 	}
@@ -81,12 +78,12 @@ func (d *Data) lifetimesBorn(born []q.Amount) (*Lifetimes, error) {
 }
 
 // addDeaths adds what died to the lifetimes of sites, by position.
-func (d *Data) addDeaths(sites []Lifetime) error {
+func (d *Data) addDeaths(sites *lifetimeList) error {
 	if d.in.gcs != nil {
 		return d.deadBetween(sites)
 	}
 	return d.eachSelectedDeath(func(site int32, dead *session.SiteDeath) {
-		sum := &sites[site].Dead[dead.Generation]
+		sum := sites.died(site, dead.Generation)
 		*sum = sum.Add(dead.Amount)
 	})
 }
@@ -102,7 +99,7 @@ func (d *Data) eachSelectedDeath(fn func(site int32, dead *session.SiteDeath)) e
 }
 
 // lifetimesOf are the lifetimes of sites, by position.
-func (d *Data) lifetimesOf(sites []Lifetime) *Lifetimes {
+func (d *Data) lifetimesOf(sites *lifetimeList) *Lifetimes {
 	return &Lifetimes{data: d, sites: sites,
 		nodeIndex: newIndex(d.Nodes, func(r *session.Node) session.NodeID { return r.ID })}
 }
@@ -110,7 +107,7 @@ func (d *Data) lifetimesOf(sites []Lifetime) *Lifetimes {
 // ofNodes returns the lifetimes of what was allocated at each node.
 func (v *Lifetimes) ofNodes() []Lifetime {
 	if v.nodes == nil {
-		v.nodes = calltree.Sum(v.sites, v.data.siteNode, len(v.data.Nodes))
+		v.nodes = v.sites.sum(v.data.siteNode, len(v.data.Nodes))
 	}
 	return v.nodes
 }
@@ -128,37 +125,37 @@ func byID[Row any, ID comparable, V comparable](rows []Row, values []V, id func(
 }
 
 // Total returns the lifetime of everything.
-func (v *Lifetimes) Total() Lifetime {
-	var sum Lifetime
-	for _, l := range v.sites {
-		sum = sum.Add(l)
-	}
-	return sum
-}
+func (v *Lifetimes) Total() Lifetime { return v.sites.total() }
 
 // Sites returns the lifetimes of sites.
 func (v *Lifetimes) Sites() map[session.SiteID]Lifetime {
-	return byID(v.data.Sites, v.sites, func(r *session.Site) session.SiteID { return r.ID })
+	out := map[session.SiteID]Lifetime{}
+	for i := range v.data.Sites {
+		if !v.sites.isZero(i) {
+			out[v.data.Sites[i].ID] = v.sites.at(i)
+		}
+	}
+	return out
 }
 
 // EachFrozen calls fn for the sites of which the objects never die, with what was allocated there.
 func (v *Lifetimes) EachFrozen(fn func(site session.SiteID, born q.Amount)) {
-	for i := range v.sites {
-		if s := &v.data.Sites[i]; s.Frozen && !v.sites[i].IsZero() {
-			fn(s.ID, v.sites[i].Born)
+	for i := range v.data.Sites {
+		if s := &v.data.Sites[i]; s.Frozen && !v.sites.isZero(i) {
+			fn(s.ID, v.sites.born[i])
 		}
 	}
 }
 
 // Types returns the lifetimes of types.
 func (v *Lifetimes) Types() map[session.TypeID]Lifetime {
-	return byID(v.data.Types, calltree.Sum(v.sites, v.data.siteType, len(v.data.Types)),
+	return byID(v.data.Types, v.sites.sum(v.data.siteType, len(v.data.Types)),
 		func(r *session.Type) session.TypeID { return r.ID })
 }
 
 // Processes returns the lifetimes of processes.
 func (v *Lifetimes) Processes() map[session.ProcessID]Lifetime {
-	threads := calltree.Sum(v.sites, v.data.siteThread, len(v.data.Threads))
+	threads := v.sites.sum(v.data.siteThread, len(v.data.Threads))
 	return byID(v.data.Processes, calltree.Sum(threads, v.data.threadProcess, len(v.data.Processes)),
 		func(r *session.Process) session.ProcessID { return r.ID })
 }
@@ -237,31 +234,32 @@ type Group struct {
 // lifetimes, and for each of these sites the position of its group. Where stacks are shown with user code, the line is
 // that of user code, as Data.UserLines has it, if there is some on the stack.
 func (v *Lifetimes) Groups(by By) ([]Group, []Lifetime, SiteGroups) {
-	all := v.groups(by)
-	groups := make([]Group, len(all.lifetimes))
+	all := v.GroupList(by)
+	groups, lifetimes := make([]Group, all.Len()), make([]Lifetime, all.Len())
 	for n := range groups {
-		groups[n] = all.group(n)
+		groups[n], lifetimes[n] = all.Group(n), all.Lifetime(n)
 	}
-	return groups, all.lifetimes, SiteGroups{v.data.siteIndex, all.of}
+	return groups, lifetimes, SiteGroups{v.data.siteIndex, all.of}
 }
 
-// EachGroup calls fn with each of Groups and its lifetime.
-func (v *Lifetimes) EachGroup(by By, fn func(Group, *Lifetime)) {
-	all := v.groups(by)
-	for n := range all.lifetimes {
-		fn(all.group(n), &all.lifetimes[n])
-	}
-}
-
-// siteGroups are sites in groups.
-type siteGroups struct {
+// GroupList is Groups for who needs few of them: what they are about is looked up when it is asked for.
+type GroupList struct {
 	of        []int32 // by position of the site; none: it is in none
-	lifetimes []Lifetime
+	lifetimes *lifetimeList
 	group     func(n int) Group
 }
 
-// groups groups the sites.
-func (v *Lifetimes) groups(by By) siteGroups {
+// Len is how many groups there are.
+func (l *GroupList) Len() int { return l.lifetimes.len() }
+
+// Lifetime returns the lifetime of a group.
+func (l *GroupList) Lifetime(n int) Lifetime { return l.lifetimes.at(n) }
+
+// Group says what a group is.
+func (l *GroupList) Group(n int) Group { return l.group(n) }
+
+// GroupList groups the sites.
+func (v *Lifetimes) GroupList(by By) *GroupList {
 	d, nearest := v.data, []int32(nil)
 	if by == ByLine && d.in.selection.myCode {
 		nearest = d.attribute().nearest
@@ -298,16 +296,10 @@ func (v *Lifetimes) groups(by By) siteGroups {
 		}, len(d.Lines)})
 	}
 	rows := rowsWith(len(d.Sites), func(site int32) bool {
-		return d.siteNode[site] >= 0 && d.siteType[site] >= 0 && !v.sites[site].IsZero()
+		return d.siteNode[site] >= 0 && d.siteType[site] >= 0 && !v.sites.isZero(int(site))
 	})
 	of, leaders := groupRows(rows, len(d.Sites), keys...)
-	lifetimes := make([]Lifetime, len(leaders))
-	for site, n := range of {
-		if n >= 0 {
-			lifetimes[n] = lifetimes[n].Add(v.sites[site])
-		}
-	}
-	return siteGroups{of, lifetimes, func(n int) Group {
+	return &GroupList{of, v.sites.sumList(of, len(leaders)), func(n int) Group {
 		site := leaders[n]
 		g := d.group(by, node(site), d.siteType[site])
 		if first != nil {
@@ -363,7 +355,7 @@ func (v *Lifetimes) Growing() ([]session.SiteID, error) {
 	grows, err := v.data.growing()
 	var out []session.SiteID
 	for i, s := range v.data.Sites {
-		if err == nil && grows[i] && !v.sites[i].IsZero() {
+		if err == nil && grows[i] && !v.sites.isZero(i) {
 			out = append(out, s.ID)
 		}
 	}

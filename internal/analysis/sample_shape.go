@@ -146,8 +146,8 @@ func (x *SampleSet) shapeStacks(s *session.Session, sel Selection) error {
 		return out
 	}
 	d := *x.data
-	d.siteNode = place(d.siteNode, func(i int) bool { return i < len(x.amounts) && !x.amounts[i].IsZero() },
-		func(i int) { x.amounts[i] = Lifetime{} })
+	d.siteNode = place(d.siteNode, func(i int) bool { return i < x.amounts.len() && !x.amounts.isZero(i) },
+		func(i int) { x.amounts.clear(i) })
 	d.timingNode = place(d.timingNode, func(i int) bool { return i < len(x.times) && x.times[i] != TimingTime{} },
 		func(i int) { x.times[i] = TimingTime{} })
 	return x.take(&d, w)

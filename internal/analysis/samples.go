@@ -54,7 +54,7 @@ type SampleSet struct {
 
 	path      string // of the session
 	data      *Data
-	amounts   []Lifetime // of sites, by position; without lifetimes only what was born
+	amounts   *lifetimeList // of sites, by position; without lifetimes only what was born
 	times     []TimingTime
 	before    int // values of memory, which come before those of times
 	frames    []SampleFrame
@@ -86,9 +86,10 @@ func Samples(s *session.Session, sel Selection) (*SampleSet, error) {
 	if err != nil {
 		return nil, fmt.Errorf("session %s: %w", s.Path(), err)
 	}
-	x := &SampleSet{path: s.Path(), Processes: len(d.Processes), data: d, frameOf: map[sampleKey]int32{},
-		lastFrame: make([]functionFrame, len(d.Instructions)+1), nodeFrame: make([]int32, len(d.Nodes)),
-		files: map[session.FileID]string{}, processOf: map[session.ProcessID]*session.Process{}}
+	x := &SampleSet{path: s.Path(), Processes: len(d.Processes), data: d, amounts: newLifetimeList(nil),
+		frameOf: map[sampleKey]int32{}, lastFrame: make([]functionFrame, len(d.Instructions)+1),
+		nodeFrame: make([]int32, len(d.Nodes)), files: map[session.FileID]string{},
+		processOf: map[session.ProcessID]*session.Process{}}
 	if x.Notes, err = sel.Notes(s, ""); err != nil {
 		return nil, err
 	}
@@ -158,10 +159,7 @@ func (x *SampleSet) readMemory(sel Selection) error {
 		return err
 	}
 	born, err := x.data.addUpSites()
-	x.amounts = make([]Lifetime, len(born))
-	for i, a := range born {
-		x.amounts[i].Born = a
-	}
+	x.amounts = newLifetimeList(born)
 	return err
 }
 
@@ -174,11 +172,11 @@ func (x *SampleSet) Each(fn func(*Sample) error) error {
 	names := make([]string, len(d.Types))
 	sample := Sample{Node: none, Thread: new(session.Thread), Process: new(session.Process),
 		Values: make([]int64, len(x.Values))}
-	for i := range x.amounts {
-		if x.amounts[i].IsZero() {
+	for i := range x.amounts.len() {
+		if x.amounts.isZero(i) {
 			continue
 		}
-		putLifetime(&x.amounts[i], sample.Values[:x.before])
+		putLifetime(x.amounts.at(i), sample.Values[:x.before])
 		sample.Type, sample.TypeID = x.typeName(names, i, get), d.typeID(d.siteType[i])
 		x.place(&sample, d.siteNode[i], d.siteThread[i])
 		if err := fn(&sample); err != nil {
@@ -243,7 +241,7 @@ func (x *SampleSet) ByThread(at int, key func(*Sample) int32) ([]ThreadSums, err
 }
 
 // putLifetime writes the values of a site.
-func putLifetime(l *Lifetime, to []int64) {
+func putLifetime(l Lifetime, to []int64) {
 	to[0], to[1] = int64(l.Born.Allocations), int64(l.Born.Bytes)
 	for i := 2; i+1 < len(to); i += 2 {
 		end := l.Alive()

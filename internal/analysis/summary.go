@@ -93,11 +93,11 @@ func (d *Data) causes(happened func(site int) bool, born func(site int) q.Bytes)
 
 // summary finds the sites of each section, at most so many of them; 0: all.
 func (v *Lifetimes) summary(limit int) (LifetimeSummary, error) {
-	g := v.data.causes(func(site int) bool { return !v.sites[site].IsZero() },
-		func(site int) q.Bytes { return v.sites[site].Born.Bytes })
+	g := v.data.causes(func(site int) bool { return !v.sites.isZero(site) },
+		func(site int) q.Bytes { return v.sites.born[site].Bytes })
 	for site, n := range g.of {
 		if n >= 0 {
-			g.lifetimes[n] = g.lifetimes[n].Add(v.sites[site])
+			g.lifetimes[n] = g.lifetimes[n].Add(v.sites.at(site))
 		}
 	}
 	return g.summary(v.Total(), limit)

@@ -45,9 +45,9 @@ func (d *Data) objectsOf(u *Uses, a *attribution, p *places, asked *UsesOf) (*us
 	for _, amount := range born {
 		u.Total.Born = u.Total.Born.Add(amount)
 	}
-	var dead []Lifetime // by position of a site; nil: nothing died that was not born before, or it is not known
+	var dead *lifetimeList // by position of a site; nil: nothing died that was not born before, or it is not known
 	if u.Lifetimes && d.in.selection.Spans() {
-		dead = make([]Lifetime, len(born))
+		dead = newLifetimeList(make([]q.Amount, len(born)))
 		if err := d.addDeaths(dead); err != nil {
 			return nil, err
 		}
@@ -56,19 +56,19 @@ func (d *Data) objectsOf(u *Uses, a *attribution, p *places, asked *UsesOf) (*us
 	kept := keptPlaces(d.placeSums(born, dead, out.growing, at, len(p.list), asked), u.Total.Born, asked)
 	for site := range born {
 		n := d.siteNode[site]
-		if n >= 0 && a.nearest[n] >= 0 && kept(at[n]) && (!born[site].IsZero() || dead != nil && !dead[site].IsZero()) {
+		if n >= 0 && a.nearest[n] >= 0 && kept(at[n]) && (!born[site].IsZero() || dead != nil && !dead.isZero(site)) {
 			out.sites = append(out.sites, int32(site))
 		}
 	}
 	out.lifetimes = make([]Lifetime, len(out.sites))
 	for i, site := range out.sites {
 		if dead != nil {
-			out.lifetimes[i] = dead[site]
+			out.lifetimes[i] = dead.at(int(site))
 		}
 		out.lifetimes[i].Born = born[site]
 	}
-	for i := range dead {
-		u.Total = u.Total.Add(dead[i])
+	if dead != nil {
+		u.Total = u.Total.Add(dead.total())
 	}
 	if u.Lifetimes && dead == nil {
 		return out, d.addKeptDeaths(u, out)
@@ -86,7 +86,7 @@ func (d *Data) nodePlaces(a *attribution, p *places) []int32 {
 }
 
 // placeSums adds up what sites have, by the number of their place.
-func (d *Data) placeSums(born []q.Amount, dead []Lifetime, growing []bool, at []int32, places int,
+func (d *Data) placeSums(born []q.Amount, dead *lifetimeList, growing []bool, at []int32, places int,
 	asked *UsesOf) []PlaceSum {
 	if asked == nil {
 		return nil
@@ -105,7 +105,7 @@ func (d *Data) placeSums(born []q.Amount, dead []Lifetime, growing []bool, at []
 		sum.Marked = sum.Marked || most.Allocations > 0 &&
 			(typ >= 0 && marked[typ] || most.Bytes >= asked.Large*q.Bytes(most.Allocations))
 		if dead != nil {
-			most = most.Add(dead[site].Collected())
+			most = most.Add(dead.at(site).Collected())
 		}
 		sum.All = sum.All.Add(most)
 		if growing != nil && growing[site] {

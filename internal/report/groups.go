@@ -94,12 +94,19 @@ func (b *builder) siteGroups() ([]Row, error) {
 	if err != nil {
 		return nil, err
 	}
-	shown := b.newLimiter(exclusiveCost)
-	lifetimes.EachGroup(analysis.BySite, func(g analysis.Group, l *analysis.Lifetime) {
-		row := b.groupRow(g)
-		row.values, row.lifetime = both(l.Born), l
+	shown, groups := b.newLimiter(exclusiveCost), lifetimes.GroupList(analysis.BySite)
+	ofAmounts := slices.Contains(keys(instances+lifetimeKeys("")), b.order.Key) // whatever a row is about
+	next := Row{kind: rowSite, lifetime: new(analysis.Lifetime)}
+	for n := range groups.Len() {
+		*next.lifetime = groups.Lifetime(n)
+		next.values = both(next.lifetime.Born)
+		if ofAmounts && shown.hide(&next) {
+			continue
+		}
+		row, lifetime := b.groupRow(groups.Group(n)), *next.lifetime
+		row.values, row.lifetime = next.values, &lifetime
 		shown.add(row)
-	})
+	}
 	return shown.rows(), nil
 }
 

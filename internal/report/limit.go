@@ -51,8 +51,9 @@ func (r *Row) addHidden(of *Row, value func(*Row) cost) {
 	if of.kind == rowBody || of.kind == rowOutside { // among lines
 		r.text = string(rowLine)
 	}
-	r.hidden = r.hidden.add(value(of))
-	r.exclusive = r.exclusive || value(of) != inclusiveCost(of)
+	w := value(of)
+	r.hidden = r.hidden.add(w)
+	r.exclusive = r.exclusive || w != inclusiveCost(of)
 }
 
 // Left returns how many rows Limit left out.
@@ -83,6 +84,8 @@ type limiter struct {
 	value func(*Row) cost
 	list  []Row
 	rest  Row
+	worst Cell // what the first rows so far are ordered by at least; good if full
+	full  bool
 }
 
 func (b *builder) newLimiter(value func(*Row) cost) *limiter {
@@ -95,6 +98,15 @@ const (
 	leastWaiting = 1 << 14
 )
 
+// hide hides a row that all of the first rows come before, whatever comes later; false: it is to be added.
+func (l *limiter) hide(r *Row) bool {
+	if !l.full || compare(l.b.order, l.b.order.cell(l.b.context, r), l.worst) <= 0 {
+		return false
+	}
+	l.rest.addHidden(r, l.value)
+	return true
+}
+
 // add adds a row.
 func (l *limiter) add(r Row) {
 	top := l.b.options.Top
@@ -106,6 +118,9 @@ func (l *limiter) add(r Row) {
 		l.rest.addHidden(&l.list[top+i], l.value)
 	}
 	l.list = l.list[:top]
+	if by := l.b.order; by.cell != nil {
+		l.worst, l.full = by.cell(l.b.context, &l.list[top-1]), true
+	}
 }
 
 // rows returns the rows that are shown.

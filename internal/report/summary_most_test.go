@@ -114,9 +114,16 @@ func TestLimiter(t *testing.T) {
 	}
 	for _, top := range []int{0, 1, 30, mostPicked + 1, len(rows) - 1, len(rows)} {
 		b := &builder{context: r.context, order: allColumns["exclusive_bytes"], options: Options{Top: top}}
-		one := b.newLimiter(exclusiveCost)
-		for _, row := range rows {
+		one, hidden := b.newLimiter(exclusiveCost), 0
+		for i, row := range rows {
+			if i%3 > 0 && one.hide(&row) { // not all are asked
+				hidden++
+				continue
+			}
 			one.add(row)
+		}
+		if few := top > 0 && mostWaiting*top < len(rows); few != (hidden > 0) {
+			t.Errorf("%d rows: %d were hidden before they were added", top, hidden)
 		}
 		if len(one.list) > max(mostWaiting*top, leastWaiting) && top > 0 {
 			t.Errorf("%d of %d rows wait for %d", len(one.list), len(rows), top)
@@ -125,20 +132,20 @@ func TestLimiter(t *testing.T) {
 		if top > 0 {
 			shown = min(top, len(rows))
 		}
-		var hidden cost
+		var rest cost
 		for i := range want {
 			switch {
 			case i >= shown:
-				hidden = hidden.add(exclusiveCost(&want[i]))
+				rest = rest.add(exclusiveCost(&want[i]))
 			case have[i].key != want[i].key:
 				t.Fatalf("%d rows: row %d is %s, want %s", top, i, have[i].key, want[i].key)
 			}
 		}
-		rest := have[shown:]
-		if left := len(rows) - shown; left == 0 && len(rest) > 0 || left > 0 && (len(rest) != 1 ||
-			rest[0].kind != rowRest || rest[0].rest != left || rest[0].hidden != hidden ||
-			rest[0].text != string(rowFact)) {
-			t.Errorf("%d rows: the rest is %+v, want %d rows of %+v", top, rest, left, hidden)
+		last := have[shown:]
+		if left := len(rows) - shown; left == 0 && len(last) > 0 || left > 0 && (len(last) != 1 ||
+			last[0].kind != rowRest || last[0].rest != left || last[0].hidden != rest ||
+			last[0].text != string(rowFact)) {
+			t.Errorf("%d rows: the rest is %+v, want %d rows of %+v", top, last, left, rest)
 		}
 	}
 }
