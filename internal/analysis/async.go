@@ -512,6 +512,6 @@ func (t *asyncTree) sum() *LogicalTree {
 				Function: function, TimeValue: n.time.TimeValue, SingleCalls: n.time.single})
 		}
 	}
-	out.below, out.beneath = newChildren(amounts, idsOfValue), newChildren(times, idsOfTime)
+	out.below, out.beneath = newChildren(amounts, linkOfValue), newChildren(times, linkOfTime)
 	return out
 }

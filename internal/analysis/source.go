@@ -161,7 +161,7 @@ func (v *Source) PathChildren(parent session.PathID) ([]session.PathValue, error
 		if err != nil {
 			return nil, err
 		}
-		if v.below, err = byParent(v, paths, idsOfValue); err != nil {
+		if v.below, err = checkedChildren(v, linksOf(paths, linkOfValue), inList(paths)); err != nil {
 			return nil, err
 		}
 	}
@@ -170,50 +170,81 @@ func (v *Source) PathChildren(parent session.PathID) ([]session.PathValue, error
 
 // children finds the rows of a tree by the row above them.
 type children[T any] struct {
-	rows  []T // in the order of id
+	rows  []T // in the order of id; nil: list has them
+	list  func(row int) T
 	at    index[session.PathID]
 	first []int32 // of the children of a row in list, by its position after none, and then the number of all
-	list  []int32 // positions
+	order []int32 // positions
 }
 
-func idsOfValue(p *session.PathValue) (id, parent session.PathID) { return p.ID, p.Parent }
+func linkOfValue(p *session.PathValue) session.PathLink {
+	return session.PathLink{ID: p.ID, Parent: p.Parent}
+}
 
-func idsOfTime(p *session.PathTime) (id, parent session.PathID) { return p.ID, p.Parent }
+func linkOfTime(p *session.PathTime) session.PathLink {
+	return session.PathLink{ID: p.ID, Parent: p.Parent}
+}
 
-// byParent prepares to find rows of a session, which come in the order of id.
-func byParent[T any](v *Source, rows []T, ids func(*T) (id, parent session.PathID)) (*children[T], error) {
-	at := newIndex(rows, func(r *T) session.PathID { id, _ := ids(r); return id })
-	for i := range rows {
-		id, parent := ids(&rows[i])
+// checkLinks checks where the rows of a tree of a session are in it.
+func (v *Source) checkLinks(links []session.PathLink) error {
+	at := newIndex(links, func(l *session.PathLink) session.PathID { return l.ID })
+	for _, l := range links {
+		id, parent := l.ID, l.Parent
 		if id <= parent { // would send a walk down the tree round in circles
-			return nil, fmt.Errorf("session %s: %w: path %d has child %d", v.session.Path(), session.ErrCorrupt, parent,
+			return fmt.Errorf("session %s: %w: path %d has child %d", v.session.Path(), session.ErrCorrupt, parent,
 				id)
 		}
 		if _, known := at.find(parent); !known {
-			return nil, fmt.Errorf("session %s: %w: path %d is below path %d, which does not exist", v.session.Path(),
+			return fmt.Errorf("session %s: %w: path %d is below path %d, which does not exist", v.session.Path(),
 				session.ErrCorrupt, id, parent)
 		}
 	}
-	return newChildren(rows, ids), nil
+	return nil
 }
 
-// newChildren prepares to find rows, which come in the order of id, each after the one above it.
-func newChildren[T any](rows []T, ids func(*T) (id, parent session.PathID)) *children[T] {
-	out := &children[T]{rows: rows, at: newIndex(rows, func(r *T) session.PathID { id, _ := ids(r); return id }),
-		first: make([]int32, len(rows)+3)}
-	parents := make([]int32, len(rows))
+// linksOf returns where rows are in their tree.
+func linksOf[T any](rows []T, link func(*T) session.PathLink) []session.PathLink {
+	links := make([]session.PathLink, len(rows))
 	for i := range rows {
-		_, parent := ids(&rows[i])
-		parents[i], _ = out.at.find(parent)
+		links[i] = link(&rows[i])
+	}
+	return links
+}
+
+// inList returns what returns a row of a list.
+func inList[T any](rows []T) func(int) T { return func(row int) T { return rows[row] } }
+
+// newChildren prepares to find rows, which come in the order of id, each after the one above it.
+func newChildren[T any](rows []T, link func(*T) session.PathLink) *children[T] {
+	out := listChildren(linksOf(rows, link), inList(rows))
+	out.rows = rows
+	return out
+}
+
+// checkedChildren is listChildren for rows of a session, which can be damaged.
+func checkedChildren[T any](v *Source, links []session.PathLink, list func(row int) T) (*children[T], error) {
+	if err := v.checkLinks(links); err != nil {
+		return nil, err
+	}
+	return listChildren(links, list), nil
+}
+
+// listChildren is newChildren for rows that are made when they are asked for.
+func listChildren[T any](links []session.PathLink, list func(row int) T) *children[T] {
+	out := &children[T]{list: list, at: newIndex(links, func(l *session.PathLink) session.PathID { return l.ID }),
+		first: make([]int32, len(links)+3)}
+	parents := make([]int32, len(links))
+	for i, l := range links {
+		parents[i], _ = out.at.find(l.Parent)
 		out.first[parents[i]+3]++
 	}
 	for i := range out.first[1:] {
 		out.first[i+1] += out.first[i]
 	}
-	out.list = make([]int32, len(rows))
+	out.order = make([]int32, len(links))
 	for i, parent := range parents {
 		next := &out.first[parent+2]
-		out.list[*next] = int32(i)
+		out.order[*next] = int32(i)
 		*next++
 	}
 	return out
@@ -225,13 +256,13 @@ func (c *children[T]) of(parent session.PathID) []T {
 	if !known {
 		return nil
 	}
-	list := c.list[c.first[at+1]:c.first[at+2]]
+	list := c.order[c.first[at+1]:c.first[at+2]]
 	if len(list) == 0 {
 		return nil
 	}
 	out := make([]T, len(list))
 	for i, row := range list {
-		out[i] = c.rows[row]
+		out[i] = c.list(int(row))
 	}
 	return out
 }

@@ -126,15 +126,30 @@ func (v *Source) eachPath(stored func(func(*session.PathTime)) error, fn func(*s
 // PathTimeChildren returns the times of the children of a path (0: the roots) in the order of id.
 func (v *Source) PathTimeChildren(parent session.PathID) ([]session.PathTime, error) {
 	if v.beneath == nil {
-		paths, err := v.PathTimes()
-		if err != nil {
-			return nil, err
-		}
-		if v.beneath, err = byParent(v, paths, idsOfTime); err != nil {
+		if err := v.findBeneath(); err != nil {
 			return nil, err
 		}
 	}
 	return v.beneath.of(parent), nil
+}
+
+// findBeneath prepares to find times by the path above them. Of what is stored only the rows are made that are found.
+func (v *Source) findBeneath() error {
+	if v.derived == nil {
+		stored, err := v.session.PathTimeList()
+		if err != nil {
+			return err
+		}
+		if stored != nil {
+			v.beneath, err = checkedChildren(v, stored.Links(), stored.At)
+			return err
+		}
+	}
+	paths, err := v.PathTimes()
+	if err == nil {
+		v.beneath, err = checkedChildren(v, linksOf(paths, linkOfTime), inList(paths))
+	}
+	return err
 }
 
 // Range is a set of functions, as if they were one.

@@ -67,6 +67,29 @@ func Decode(data []byte, rows, columns int) (*Block, error) {
 
 // Decode is the function Decode for a block whose memory is used again: what its columns held is overwritten.
 func (b *Block) Decode(data []byte, rows, columns int) error {
+	return b.decode(data, rows, columns, func() {
+		if cap(b.values) < rows*columns {
+			b.values = make([]int64, rows*columns)
+		}
+		b.Columns = slices.Grow(b.Columns[:0], columns)[:columns]
+		for i := range b.Columns {
+			b.Columns[i] = b.values[i*rows : (i+1)*rows : (i+1)*rows]
+		}
+	}, func(i int) []int64 { return b.Columns[i] }, func(int) {})
+}
+
+// EachColumn decodes a block column by column, and calls fn with each, which the next one overwrites: where there are
+// many columns, all of them together would not stay in the processor's cache.
+func EachColumn(data []byte, rows, columns int, fn func(i int, column []int64)) error {
+	var column []int64
+	return new(Block).decode(data, rows, columns, func() { column = make([]int64, rows) },
+		func(int) []int64 { return column }, func(i int) { fn(i, column) })
+}
+
+// decode reads the texts, and each column into where it is to be; start is called once it is known that data can be a
+// block of such a size, and done after each column.
+func (b *Block) decode(data []byte, rows, columns int, start func(), column func(i int) []int64,
+	done func(i int)) error {
 	if rows < 0 || rows > MaxRows || columns < 0 || columns > MaxColumns || rows*columns > len(data) {
 		return fmt.Errorf("%w: %d bytes for %d rows of %d columns", ErrDamaged, len(data), rows, columns)
 	}
@@ -75,16 +98,12 @@ func (b *Block) Decode(data []byte, rows, columns int) error {
 	if err != nil {
 		return err
 	}
-	if cap(b.values) < rows*columns {
-		b.values = make([]int64, rows*columns)
-	}
-	b.Columns = slices.Grow(b.Columns[:0], columns)[:columns]
-	for i := range b.Columns {
-		column := b.values[i*rows : (i+1)*rows : (i+1)*rows]
-		if data = decodeColumn(data, column); data == nil {
+	start()
+	for i := range columns {
+		if data = decodeColumn(data, column(i)); data == nil {
 			return fmt.Errorf("%w: column %d is cut off", ErrDamaged, i+1)
 		}
-		b.Columns[i] = column
+		done(i)
 	}
 	if len(data) != 0 {
 		return fmt.Errorf("%w: %d bytes too many", ErrDamaged, len(data))

@@ -17,8 +17,10 @@ func blocks() *rapid.Generator[*Block] {
 		value := rapid.OneOf(rapid.Int64Range(-3, 300), rapid.Int64(),
 			rapid.SampledFrom([]int64{math.MinInt64, math.MaxInt64, 0}))
 		b := &Block{Texts: rapid.SliceOfN(rapid.String(), 0, 3).Draw(t, "texts")}
+		near := rapid.Int64Range(0, 30) // differences of one byte, several of which are decoded at once
 		for range columns {
-			b.Columns = append(b.Columns, rapid.SliceOfN(value, rows, rows).Draw(t, "column"))
+			column := rapid.OneOf(rapid.SliceOfN(value, rows, rows), rapid.SliceOfN(near, rows, rows))
+			b.Columns = append(b.Columns, column.Draw(t, "column"))
 		}
 		return b
 	})
@@ -37,6 +39,18 @@ func TestWhatIsEncodedIsDecoded(t *testing.T) {
 		}
 		if d := cmp.Diff(want, got, cmpopts.EquateEmpty(), cmpopts.IgnoreUnexported(Block{})); d != "" {
 			t.Fatalf("-want +got:\n%s", d)
+		}
+		next := 0
+		if err := EachColumn(data[len("before"):], want.Rows(), len(want.Columns), func(i int, column []int64) {
+			narrow := NewNarrow(column)
+			for row, v := range column {
+				if v != want.Columns[i][row] || narrow.At(row) != v {
+					t.Fatalf("column %d, row %d: %d, kept %d, want %d", i, row, v, narrow.At(row), want.Columns[i][row])
+				}
+			}
+			next++
+		}); err != nil || next != len(want.Columns) {
+			t.Fatalf("%d columns of %d: %v", next, len(want.Columns), err)
 		}
 	})
 }

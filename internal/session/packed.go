@@ -173,6 +173,21 @@ type span struct{ from, to int64 }
 // written. Its columns are as many as the table has: those that were not recorded are 0. It is overwritten by the next
 // one.
 func (s *Session) eachChunk(name string, width int, of *span, fn func(*columns.Block) error) error {
+	var b columns.Block
+	return s.eachChunkData(name, of, func(data []byte, rows, n int) error {
+		if err := b.Decode(data, rows, n); err != nil {
+			return fmt.Errorf("%w: %w", ErrCorrupt, err)
+		}
+		for len(b.Columns) < width {
+			b.Columns = append(b.Columns, make([]int64, rows))
+		}
+		b.Columns = b.Columns[:width]
+		return fn(&b)
+	})
+}
+
+// eachChunkData calls fn with the encoding of the chunks of eachChunk, which is overwritten by the next one.
+func (s *Session) eachChunkData(name string, of *span, fn func(data []byte, rows, columns int) error) error {
 	which := "SELECT id FROM chunk WHERE name = ?"
 	if of != nil {
 		which += " AND last >= ? AND first <= ?"
@@ -189,47 +204,38 @@ func (s *Session) eachChunk(name string, width int, of *span, fn func(*columns.B
 		stmt.BindInt64(2, of.from)
 		stmt.BindInt64(3, of.to)
 	}
-	var b columns.Block
 	for {
 		more, err := stmt.Step()
 		if err != nil || !more {
 			return err
 		}
-		if err = s.decodeChunk(stmt, width, &b); err == nil {
-			err = fn(&b)
+		data, err := s.chunkData(stmt)
+		rows, n := int(stmt.ColumnInt64(0)), int(stmt.ColumnInt64(1))
+		if err == nil {
+			err = fn(data, rows, n)
 		}
 		if err != nil {
 			return err
 		}
 		if s.onRows != nil {
-			s.onRows(b.Rows())
+			s.onRows(rows)
 		}
 	}
 }
 
-func (s *Session) decodeChunk(stmt *sqlite.Stmt, width int, b *columns.Block) error {
+// chunkData returns the encoding of a chunk.
+func (s *Session) chunkData(stmt *sqlite.Stmt) ([]byte, error) {
 	rows, n := stmt.ColumnInt64(0), stmt.ColumnInt64(1)
 	s.packer.packed = slices.Grow(s.packer.packed[:0], stmt.ColumnLen(3))[:stmt.ColumnLen(3)]
 	data := s.packer.packed
 	stmt.ColumnBytes(3, data)
 	if int64(crc32.ChecksumIEEE(data)) != stmt.ColumnInt64(2) {
-		return fmt.Errorf("%w: a chunk's checksum is wrong", ErrCorrupt)
+		return nil, fmt.Errorf("%w: a chunk's checksum is wrong", ErrCorrupt)
 	}
 	if rows < 1 || rows > columns.MaxRows || n < 1 || n > columns.MaxColumns {
-		return fmt.Errorf("%w: a chunk of %d rows and %d columns", ErrCorrupt, rows, n)
+		return nil, fmt.Errorf("%w: a chunk of %d rows and %d columns", ErrCorrupt, rows, n)
 	}
-	data, err := s.packer.decompress(data)
-	if err != nil {
-		return err
-	}
-	if err := b.Decode(data, int(rows), int(n)); err != nil {
-		return fmt.Errorf("%w: %w", ErrCorrupt, err)
-	}
-	for len(b.Columns) < width {
-		b.Columns = append(b.Columns, make([]int64, rows))
-	}
-	b.Columns = b.Columns[:width]
-	return nil
+	return s.packer.decompress(data)
 }
 
 // eachPacked calls fn for each row of a packed table, in the order in which they were written. The row is overwritten

@@ -39,6 +39,7 @@ type cells struct {
 
 	block   *columns.Block
 	columns [][]int64        // those of the block, when it is read
+	narrow  []columns.Narrow // the same, where they are kept
 	row     int              // of the block, when it is read
 	numbers map[string]int64 // of texts that are in the block, when it is made
 	err     error            // a text that the block does not have, or a number out of range
@@ -51,6 +52,7 @@ const (
 	bindCells
 	packCells
 	unpackCells
+	narrowCells // as unpackCells, from narrow columns; of tables without texts
 )
 
 // int64 is small enough to be inlined where rows are unpacked, of which there are many millions.
@@ -69,6 +71,8 @@ func (c *cells) otherInt64(p *int64) {
 		c.stmt.BindInt64(c.next, *p)
 	case packCells:
 		c.block.Columns[c.next] = append(c.block.Columns[c.next], *p)
+	case narrowCells:
+		*p = c.narrow[c.next].At(c.row)
 	default:
 		*p = c.stmt.ColumnInt64(c.next)
 	}

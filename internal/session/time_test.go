@@ -1,6 +1,7 @@
 package session
 
 import (
+	"errors"
 	"math"
 	"path/filepath"
 	"slices"
@@ -54,6 +55,50 @@ func testTimeTables(t *testing.T, w *Writer) {
 	tableTest(t, w, threadTimeTable, w.ThreadTimes, ThreadTime{1, value})
 	tableTest(t, w, processTimeValueTable, w.ProcessTimeValues, ProcessTimeValue{1, value})
 	tableTest(t, w, userTimeTable, w.UserTimes, UserTime{0, 0, 0, distinct(10)}, UserTime{1, 2, 3, distinct(40)})
+}
+
+// TestPathTimeList: rows that are made when they are asked for are those of the table, over several chunks, and there
+// are none where they do not rise, or a reference is out of range.
+func TestPathTimeList(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "s")
+	small(t, path)
+	w, err := Edit(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer w.Close()
+	var rows []PathTime
+	for i := range int64(maxChunkRows + 10) {
+		value := TimeValue{Calls: q.Count(i), Times: q.Times{Inclusive: distinct(i << (i % 50)), Exclusive: distinct(-i)}}
+		rows = append(rows, PathTime{PathID(2*i + 1), PathID(i), 1, 1, FunctionID(i % 7), value,
+			SingleCalls{NodesElapsed: q.Nanoseconds(i % 200), Extremes: Extremes{CPUExclusive: Range{1, q.Nanoseconds(i)}}}})
+	}
+	if err := rewrite(w, pathTimeTable, rows); err != nil {
+		t.Fatal(err)
+	}
+	list, err := w.PathTimeList()
+	if err != nil || list == nil || len(list.Links()) != len(rows) {
+		t.Fatal(list, err)
+	}
+	for i, want := range rows {
+		if got := list.At(i); got != want || list.Links()[i] != (PathLink{want.ID, want.Parent}) {
+			t.Fatalf("row %d is %+v, want %+v", i, got, want)
+		}
+	}
+	b := block(pathTimeTable, rows[:1]) // a second time
+	if err := w.insertChunk(pathTimeTable.name, b); err != nil {
+		t.Fatal(err)
+	}
+	if list, err := w.PathTimeList(); list != nil || err != nil {
+		t.Errorf("rows that do not rise: %v, %v", list, err)
+	}
+	b.Columns[pathFunctionColumn][0] = -1
+	if err := w.insertChunk(pathTimeTable.name, b); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := w.PathTimeList(); !errors.Is(err, ErrRange) {
+		t.Errorf("a function out of range: %v", err)
+	}
 }
 
 // TestLossUnits: what the view losses says of a reason is what Go says.

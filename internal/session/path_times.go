@@ -1,0 +1,100 @@
+package session
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"sort"
+
+	"github.com/clrprof/clrprof/internal/columns"
+)
+
+// PathTimeList is the table path_time in memory, of which a row is made when it is asked for: its fifty columns are 400
+// bytes for each path, and most of these numbers are small, or 0.
+type PathTimeList struct {
+	chunks []pathTimeChunk
+	links  []PathLink
+}
+
+type pathTimeChunk struct {
+	first   int // row
+	columns []columns.Narrow
+}
+
+// PathLink is where a path is in its tree.
+type PathLink struct{ ID, Parent PathID }
+
+// Positions of columns of path_time.
+const (
+	pathColumn = iota
+	pathParentColumn
+	pathLevelColumn
+	pathProcessColumn
+	pathFunctionColumn
+)
+
+// PathTimeList returns the rows of PathTimes; nil: it cannot, as they were not written in the order of id.
+func (s *Session) PathTimeList() (*PathTimeList, error) {
+	out := &PathTimeList{}
+	if s.absent[pathTimeTable.name] {
+		return out, nil
+	}
+	err := s.eachChunkData(pathTimeTable.name, nil, out.add)
+	if err != nil {
+		return nil, s.explain(fmt.Errorf("reading table %s: %w", pathTimeTable.name, err))
+	}
+	for i, l := range out.links {
+		if i > 0 && l.ID <= out.links[i-1].ID {
+			return nil, nil
+		}
+	}
+	return out, nil
+}
+
+// add adds the rows of a chunk.
+func (l *PathTimeList) add(data []byte, rows, n int) error {
+	first := len(l.links)
+	l.links = append(l.links, make([]PathLink, rows)...)
+	links := l.links[first:]
+	chunk := pathTimeChunk{first, make([]columns.Narrow, max(n, len(pathTimeTable.columns)))}
+	var wrong error
+	err := columns.EachColumn(data, rows, n, func(i int, column []int64) {
+		switch i {
+		case pathColumn, pathParentColumn, pathProcessColumn, pathFunctionColumn:
+			if least, most := slices.Min(column), slices.Max(column); least < 0 || most > math.MaxUint32 {
+				wrong = fmt.Errorf("%w: from %d to %d", ErrRange, least, most)
+				return
+			}
+		}
+		switch i {
+		case pathColumn:
+			for row, v := range column {
+				links[row].ID = PathID(v)
+			}
+		case pathParentColumn:
+			for row, v := range column {
+				links[row].Parent = PathID(v)
+			}
+		default:
+			chunk.columns[i] = columns.NewNarrow(column)
+		}
+	})
+	if err != nil {
+		return fmt.Errorf("%w: %w", ErrCorrupt, err)
+	}
+	l.chunks = append(l.chunks, chunk)
+	return wrong
+}
+
+// Links returns where the paths are in the tree, in the order of id.
+func (l *PathTimeList) Links() []PathLink { return l.links }
+
+// At returns a row, by its position.
+func (l *PathTimeList) At(row int) PathTime {
+	chunk := &l.chunks[sort.Search(len(l.chunks), func(i int) bool { return l.chunks[i].first > row })-1]
+	c := cells{mode: narrowCells, narrow: chunk.columns, row: row - chunk.first}
+	var out PathTime
+	pathTimeTable.fields(&c, &out)
+	out.ID, out.Parent = l.links[row].ID, l.links[row].Parent
+	return out
+}
