@@ -282,11 +282,15 @@ func (b *builder) tree(roots []Row, value func(*Row) cost, children func(*Row) (
 		if row.kind == rowRest || b.view.Paths && b.options.Depth == 1 && b.options.By == "" {
 			continue
 		}
+		deepest := b.options.Depth > 0 && row.level+1 >= b.options.Depth
+		if deepest && b.cut { // that there is more is known
+			continue
+		}
 		below, err := children(&row)
 		if err != nil {
 			return err
 		}
-		if len(below) > 0 && b.options.Depth > 0 && row.level+1 >= b.options.Depth {
+		if deepest && len(below) > 0 {
 			b.cut = true
 		} else if len(below) > 0 {
 			stack = append(stack, frame{rows: b.limit(below, value)})

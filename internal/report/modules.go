@@ -33,50 +33,65 @@ func buildModules(b *builder) error {
 	if err != nil {
 		return err
 	}
-	below, err := b.placesBelow()
-	if err != nil {
-		return err
-	}
-	ofModule := map[session.ModuleID][]Row{}
-	for _, row := range functions {
+	ofModule := map[session.ModuleID][]*Row{}
+	for i := range functions {
+		row := &functions[i]
 		row.level = 1
 		ofModule[row.module] = append(ofModule[row.module], row)
 	}
+	var below *placesIn // nil until something needs it
 	return b.tree(roots, exclusiveCost, func(r *Row) ([]Row, error) {
+		if r.kind == rowModule {
+			return copied(ofModule[r.module]), nil
+		}
+		if below == nil {
+			if below, err = b.placesBelow(); err != nil {
+				return nil, err
+			}
+		}
 		switch r.kind {
-		case rowModule:
-			return ofModule[r.module], nil
 		case rowFunction:
-			return below.functions[r.function], nil
+			return copied(below.functions[r.function]), nil
 		case rowBody:
-			return below.bodies[r.function], nil
+			return copied(below.bodies[r.function]), nil
 		case rowLine:
-			return below.lines[r.line], nil
+			return copied(below.lines[r.line]), nil
 		}
 		return nil, nil
 	})
 }
 
-// placesIn are the rows below functions: their lines and what is on none, and the instructions of these.
-type placesIn struct {
-	functions, bodies map[session.FunctionID][]Row
-	lines             map[session.LineID][]Row
+// copied returns rows that can be sorted and cut.
+func copied(list []*Row) []Row {
+	out := make([]Row, len(list))
+	for i, r := range list {
+		out[i] = *r
+	}
+	return out
 }
 
-func (c *context) placesBelow() (placesIn, error) {
-	below := placesIn{map[session.FunctionID][]Row{}, map[session.FunctionID][]Row{}, map[session.LineID][]Row{}}
+// placesIn are the rows below functions: their lines and what is on none, and the instructions of these.
+type placesIn struct {
+	functions, bodies map[session.FunctionID][]*Row
+	lines             map[session.LineID][]*Row
+}
+
+func (c *context) placesBelow() (*placesIn, error) {
+	below := &placesIn{map[session.FunctionID][]*Row{}, map[session.FunctionID][]*Row{}, map[session.LineID][]*Row{}}
 	lines, err := c.lineRows()
 	if err != nil {
-		return below, err
+		return nil, err
 	}
 	hasBody := map[session.FunctionID]bool{}
-	for _, row := range lines {
+	for i := range lines {
+		row := &lines[i]
 		row.level = 2
 		hasBody[row.function] = hasBody[row.function] || row.kind == rowBody
 		below.functions[row.function] = append(below.functions[row.function], row)
 	}
 	instructions, err := c.instructionRows()
-	for _, row := range instructions {
+	for i := range instructions {
+		row := &instructions[i]
 		switch {
 		case row.line != 0:
 			row.level = 3

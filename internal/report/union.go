@@ -194,9 +194,11 @@ func (c *context) lineRows() ([]Row, error) {
 	if err != nil {
 		return nil, err
 	}
-	of := map[session.LineID]*rowTime{}
-	var list, bodies []Row
-	for _, t := range times {
+	of := make(map[session.LineID]*rowTime, len(times))
+	list := make([]Row, 0, max(len(amounts), len(times)))
+	var bodies []Row
+	for i := range times {
+		t := &times[i]
 		if t.Line != 0 {
 			of[t.Line] = place(t.TimeValue)
 			continue
@@ -211,7 +213,8 @@ func (c *context) lineRows() ([]Row, error) {
 		delete(of, a.Line)
 		list = append(list, row)
 	}
-	for _, t := range times { // those that did not allocate
+	for i := range times { // those that did not allocate
+		t := &times[i]
 		if time := of[t.Line]; time != nil {
 			row := c.lineRow(session.LineValue{Line: t.Line})
 			row.time = time
@@ -230,7 +233,7 @@ func (c *context) instructionRows() ([]Row, error) {
 	if err != nil {
 		return nil, err
 	}
-	var list []Row
+	list := make([]Row, 0, max(len(amounts), len(times)))
 	union(amounts, times, func(a *session.InstructionValue, t *session.InstructionTime) int {
 		return cmp.Compare(a.Instruction, t.Instruction)
 	}, func(a *session.InstructionValue, t *session.InstructionTime) {
