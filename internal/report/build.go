@@ -258,6 +258,18 @@ func (b *builder) limit(list []Row, value func(*Row) cost) []Row {
 	return l.rows()
 }
 
+// limitOf is limit for rows that stay as they are.
+func (b *builder) limitOf(list []*Row, value func(*Row) cost) []Row {
+	l := b.newLimiter(value)
+	for _, r := range list {
+		if b.options.nonzero && b.order.cell(b.context, r).Number == 0 || l.hide(r) {
+			continue
+		}
+		l.add(*r)
+	}
+	return l.rows()
+}
+
 // counted prints a number of things: "1 event", "1,234 events", "2 processes".
 func counted[T ~int | ~int64](n T, thing string) string {
 	return q.Count(n).Of(thing)

@@ -11,9 +11,10 @@ import (
 // shared is what tables of one reader have in common, and what takes long to make. It is as large as the functions and
 // calls of the session, and there is one for each reader.
 type shared struct {
-	calls  *callIndex // nil until something needs it, and so are the others
-	notes  *[]Note
-	losses *[]Note
+	functions []functionValue
+	calls     *callIndex // nil until something needs it, and so are the others
+	notes     *[]Note
+	losses    *[]Note
 }
 
 // keptNotes returns what is kept, or makes it. Callers may append to it.
@@ -41,8 +42,11 @@ type functionValue struct {
 	time    *rowTime
 }
 
-// functionValues are the functions that have values, in the order of id.
+// functionValues are the functions that have values, in the order of id. They are kept, and not to be changed.
 func (c *context) functionValues() ([]functionValue, error) {
+	if c.shared.functions != nil {
+		return c.shared.functions, nil
+	}
 	amounts, err := c.source.Functions()
 	if err != nil {
 		return nil, err
@@ -66,6 +70,7 @@ func (c *context) functionValues() ([]functionValue, error) {
 			one.time = c.orNone(one.time, c.functions.get(one.id).Process)
 			list = append(list, one)
 		})
+	c.shared.functions = list
 	return list, nil
 }
 

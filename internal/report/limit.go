@@ -95,7 +95,7 @@ func (b *builder) newLimiter(value func(*Row) cost) *limiter {
 // mostWaiting is how many rows wait until they are compared with the first ones, for each of these, and at least.
 const (
 	mostWaiting  = 16
-	leastWaiting = 1 << 14
+	leastWaiting = 1 << 11
 )
 
 // hide hides a row that all of the first rows come before, whatever comes later; false: it is to be added.

@@ -72,8 +72,8 @@ func (s *Summary) addUserAllocations(o Options) error {
 		rows = append(rows, Row{kind: rowSite, typ: c.Type, module: t.Module, process: t.Process, from: c.From,
 			function: s.context.madeBy(c.Function, c.From), values: both(c.Amount)})
 	}
-	s.causes = slices.Clone(rows)
-	return s.addRows(sectionCauses, "Where your code allocates most", "bytes", causeText, rows, o.Top, rest)
+	s.causes = rows
+	return s.addRows(sectionCauses, "Where your code allocates most", "bytes", causeText, pointed(rows), o.Top, rest)
 }
 
 // madeBy is the function that a row of what user code did names: the framework's that it called, but for what starts,
@@ -115,9 +115,9 @@ func (s *Summary) addUserTimes(top int) error {
 			from: t.From,
 			time: &rowTime{TimeValue: value}})
 	}
-	s.works = slices.Clone(list)
-	if err := s.addRows(sectionWork, "Where your code works most: CPU time", "cpu_exclusive", workText,
-		slices.Clone(list), top, Row{}); err != nil {
+	s.works = list
+	if err := s.addRows(sectionWork, "Where your code works most: CPU time", "cpu_exclusive", workText, pointed(list),
+		top, Row{}); err != nil {
 		return err
 	}
 	waits, entry := s.withoutEntry(list)
@@ -147,8 +147,8 @@ func (s *Summary) addUserAwaits(top int) error {
 			s.awaited = max(s.awaited, r.await.Awaited)
 		}
 	}
-	return s.addRows(sectionAwaits, "What your async methods await: time without a thread", "awaited", awaitText, list,
-		top, Row{})
+	return s.addRows(sectionAwaits, "What your async methods await: time without a thread", "awaited", awaitText,
+		pointed(list), top, Row{})
 }
 
 // entryOfAsyncMain is what the C# compiler calls the entry point of a program whose Main is async. It waits for Main as
@@ -173,12 +173,12 @@ func (s *Summary) waitsForEnd(r *Row) bool {
 }
 
 // withoutEntry takes waits for the end of the program out of a list, for the row of what is not in it.
-func (s *Summary) withoutEntry(list []Row) (kept []Row, rest Row) {
-	kept, rest = make([]Row, 0, len(list)), Row{kind: rowRest, text: string(rowFunction)}
+func (s *Summary) withoutEntry(list []Row) (kept []*Row, rest Row) {
+	kept, rest = make([]*Row, 0, len(list)), Row{kind: rowRest, text: string(rowFunction)}
 	for i := range list {
 		r := &list[i]
 		if r.time.Exclusive.Blocked == 0 || !s.waitsForEnd(r) {
-			kept = append(kept, *r)
+			kept = append(kept, r)
 			continue
 		}
 		rest.rest, rest.hidden = rest.rest+1, rest.hidden.add(exclusiveCost(r))
@@ -186,12 +186,22 @@ func (s *Summary) withoutEntry(list []Row) (kept []Row, rest Row) {
 	return kept, rest
 }
 
+// pointed returns where rows are.
+func pointed(list []Row) []*Row {
+	out := make([]*Row, len(list))
+	for i := range list {
+		out[i] = &list[i]
+	}
+	return out
+}
+
 // addRows adds a section of rows that are no view's, and of a row for those that are not in the list, if there are any.
-func (s *Summary) addRows(key, title, sort, text string, list []Row, top int, others Row) error {
+// It does not change the rows.
+func (s *Summary) addRows(key, title, sort, text string, list []*Row, top int, others Row) error {
 	view := View{Name: key, columns: keys("module process_id process_name " + text), text: keys(text), sort: sort,
 		section: true,
 		build: func(b *builder) error {
-			b.table.Rows = b.limit(list, exclusiveCost)
+			b.table.Rows = b.limitOf(list, exclusiveCost)
 			if n := len(b.table.Rows); others.rest > 0 && n > 0 && b.table.Rows[n-1].kind == rowRest {
 				rest := &b.table.Rows[n-1]
 				rest.rest, rest.hidden = rest.rest+others.rest, rest.hidden.add(others.hidden)

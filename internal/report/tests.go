@@ -145,5 +145,6 @@ func (s *Summary) addTests(o Options) error {
 				Times: q.Times{Inclusive: r.time.Inclusive, Exclusive: r.time.Inclusive}})
 		}
 	}
-	return s.addRows(sectionTests, "Tests: what each did, with all that it called", sort, text, rows, o.Top, Row{})
+	return s.addRows(sectionTests, "Tests: what each did, with all that it called", sort, text, pointed(rows), o.Top,
+		Row{})
 }

@@ -3,6 +3,7 @@ package session
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 
 	"zombiezen.com/go/sqlite"
@@ -236,6 +237,7 @@ func expectedRows[T any](conn *sqlite.Conn, t table[T]) int64 {
 // selectRows reads the rows of a span of the first column (nil: all), in the order of the key.
 func selectRows[T any](s *Session, t table[T], of *span) ([]T, error) {
 	var rows []T
+	var pieces [][]T // that are full, where it is not known how many rows there are
 	query := "SELECT " + columnList(s, t) + " FROM " + t.name
 	if of == nil {
 		rows = make([]T, 0, expectedRows(s.conn, t))
@@ -260,6 +262,9 @@ func selectRows[T any](s *Session, t table[T], of *span) ([]T, error) {
 		if !more {
 			break
 		}
+		if len(rows) == cap(rows) && len(rows) >= pieceRows { // a list that grows is copied again and again
+			pieces, rows = append(pieces, rows), make([]T, 0, pieceRows)
+		}
 		rows = append(rows, *new(T))
 		c.next = 0
 		t.fields(&c, &rows[len(rows)-1])
@@ -267,8 +272,14 @@ func selectRows[T any](s *Session, t table[T], of *span) ([]T, error) {
 	if c.err != nil {
 		return nil, fmt.Errorf("reading table %s: %w", t.name, c.err)
 	}
-	if len(rows) == 0 {
+	switch {
+	case len(rows) == 0:
 		return nil, nil
+	case len(pieces) > 0:
+		return slices.Concat(append(pieces, rows)...), nil
 	}
 	return rows, nil
 }
+
+// pieceRows is how many rows selectRows reads at once into a list that does not grow.
+const pieceRows = 1 << 12
