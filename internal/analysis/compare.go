@@ -20,7 +20,7 @@ var ErrNothingInCommon = errors.New("the sessions have nothing in common: " +
 	"one was recorded with --time alone, the other without it")
 
 // Change is something that two sessions of a program have, by its key, with a value in each: the sum over its
-// processes.
+// processes. What it is about, from Key to Within, and whether it moved, is known of what Comparison.At returned.
 type Change struct {
 	Key          string
 	Name, Module string
@@ -33,9 +33,11 @@ type Change struct {
 	InOld, InNew bool   // has a value there
 	Old, New     int64  // of several runs the mean
 
-	runs  [2][]int64 // by side
-	moved bool
-	stack func([]byte) []byte
+	number int32      // of its key
+	told   bool       // it is known what it is about
+	runs   [2][]int64 // by side
+	moved  bool
+	stack  func([]byte) []byte
 }
 
 // Delta is by how much the value grew.
@@ -75,10 +77,49 @@ type Comparison struct {
 	Old, New     int64  // the whole; only of columns that add up
 	AddsUp       bool   // the column does: inclusive ones do not
 	Runs         [2]int // how many sessions there are on each side
-	// of which the values differ, those beyond the spread of runs first, then the greatest difference
+	// Changes are what differs, those beyond the spread of runs first, then the greatest difference. The order of those
+	// that differ as much is that of their names, where At was asked for one of them.
 	Changes []Change
 	sums    [2]int64
+	about   func(*Change) // says what a change is about
 }
+
+// At returns a change by its position, with what it is about. There can be a million, of which a person sees some.
+func (c *Comparison) At(i int) *Change {
+	if x := &c.Changes[i]; c.about == nil || x.told {
+		return x
+	}
+	same := func(k int) bool {
+		return c.Changes[k].Beyond() == c.Changes[i].Beyond() && c.Changes[k].distance() == c.Changes[i].distance()
+	}
+	from, to := i, i+1
+	for from > 0 && same(from-1) {
+		from--
+	}
+	for to < len(c.Changes) && same(to) {
+		to++
+	}
+	list := c.Changes[from:to]
+	for k := range list {
+		c.about(&list[k])
+		list[k].told = true
+	}
+	sortChanges(list, func(x, y int32) int {
+		return cmp.Or(cmp.Compare(list[x].Name, list[y].Name), cmp.Compare(list[x].Key, list[y].Key))
+	})
+	return &c.Changes[i]
+}
+
+// All returns all changes, with what they are about.
+func (c *Comparison) All() []Change {
+	for i := range c.Changes {
+		c.At(i)
+	}
+	return c.Changes
+}
+
+// distance is how much a value differs.
+func (c *Change) distance() int64 { return max(c.Delta(), -c.Delta()) }
 
 // Subject is what the names of changes name.
 type Subject int
@@ -282,42 +323,43 @@ func Compare(from, to []*Source, view, column string) (*Comparison, error) {
 	return out, nil
 }
 
-// sort orders the changes. They are large: what orders them is looked at beside them.
+// sort orders the changes by how much they differ. They are large: what orders them is looked at beside them.
 func (c *Comparison) sort() {
 	type place struct {
-		beyond bool
-		delta  int64
-		at     int32
+		beyond   bool
+		distance int64
 	}
-	order := make([]place, len(c.Changes))
+	places := make([]place, len(c.Changes))
 	for i := range c.Changes {
-		delta := c.Changes[i].Delta()
-		order[i] = place{c.Changes[i].Beyond(), max(delta, -delta), int32(i)}
+		places[i] = place{c.Changes[i].Beyond(), c.Changes[i].distance()}
 	}
-	slices.SortFunc(order, func(x, y place) int {
-		if x.beyond != y.beyond {
-			if x.beyond {
+	sortChanges(c.Changes, func(x, y int32) int {
+		a, b := &places[x], &places[y]
+		if a.beyond != b.beyond {
+			if a.beyond {
 				return -1
 			}
 			return 1
 		}
-		if x.delta != y.delta {
-			return cmp.Compare(y.delta, x.delta)
-		}
-		a, b := &c.Changes[x.at], &c.Changes[y.at]
-		if a.Name != b.Name {
-			return cmp.Compare(a.Name, b.Name)
-		}
-		return cmp.Compare(a.Key, b.Key)
+		return cmp.Compare(b.distance, a.distance)
 	})
+}
+
+// sortChanges sorts changes, of which it compares the positions.
+func sortChanges(list []Change, compare func(x, y int32) int) {
+	order := make([]int32, len(list))
+	for i := range order {
+		order[i] = int32(i)
+	}
+	slices.SortFunc(order, compare)
 	for i := range order { // each change that is not where it belongs is in a circle of such: a copy of all is large
 		for at := i; ; {
-			from := int(order[at].at)
-			order[at].at = int32(at)
+			from := int(order[at])
+			order[at] = int32(at)
 			if from == i {
 				break
 			}
-			c.Changes[at], c.Changes[from] = c.Changes[from], c.Changes[at]
+			list[at], list[from] = list[from], list[at]
 			at = from
 		}
 	}
@@ -344,27 +386,31 @@ func (c *Comparison) addAll(limit int32, keys *comparedKeys, all []comparedRun) 
 	if len(differ) == 0 {
 		return
 	}
-	c.Changes = make([]Change, 0, len(differ))
-	values := make([]int64, len(differ)*len(all)) // of all of them
+	c.Changes = make([]Change, len(differ))
+	values := make([]int64, 0, len(differ)*len(all)) // of all of them
 	for i, n := range differ {
-		c.add(n, keys, all, values[i*len(all):i*len(all):(i+1)*len(all)])
+		x := &c.Changes[i]
+		x.number = n
+		var sums [2]int64
+		for side := range x.runs {
+			from := len(values)
+			for k := range all {
+				if r := &all[k]; r.side == side {
+					v := r.of(n)
+					values, sums[side] = append(values, v.value), sums[side]+v.value
+					x.InOld, x.InNew = x.InOld || side == 0 && v.first != 0, x.InNew || side == 1 && v.first != 0
+				}
+			}
+			x.runs[side] = values[from:len(values):len(values)]
+		}
+		x.Old, x.New = sums[0]/int64(c.Runs[0]), sums[1]/int64(c.Runs[1])
 	}
+	c.about = func(x *Change) { c.tell(x, keys, all) }
 }
 
-// add adds a thing of which the values differ, and puts these into values.
-func (c *Comparison) add(n int32, keys *comparedKeys, all []comparedRun, values []int64) {
-	var x Change
-	var sums [2]int64
-	for side := range x.runs {
-		from := len(values)
-		for i := range all {
-			if all[i].side == side {
-				values = append(values, all[i].of(n).value)
-				sums[side] += all[i].of(n).value
-			}
-		}
-		x.runs[side] = values[from:len(values):len(values)]
-	}
+// tell says what a change is about.
+func (c *Comparison) tell(x *Change, keys *comparedKeys, all []comparedRun) {
+	n, values := x.number, *x
 	last := len(all) - 1 // that has it: it tells where it is, and is a new one, if there is one
 	for last > 0 && all[last].of(n).first == 0 {
 		last--
@@ -376,18 +422,16 @@ func (c *Comparison) add(n int32, keys *comparedKeys, all []comparedRun, values 
 		if v.first == 0 {
 			continue
 		}
-		runs, inOld, inNew := x.runs, x.InOld || r.side == 0, x.InNew || r.side == 1
 		if i == last || c.HasLines() {
-			x = r.describe(v.first - 1)
+			*x = r.describe(v.first - 1)
 		}
-		x.runs, x.InOld, x.InNew = runs, inOld, inNew
 		if moved = moved || x.moved; r.side == 0 && oldLine == 0 {
 			oldLine = x.Line
 		}
 	}
+	x.number, x.runs, x.InOld, x.InNew = n, values.runs, values.InOld, values.InNew
+	x.Old, x.New = values.Old, values.New
 	x.Key, x.moved, x.OldLine = keys.text(n), moved, oldLine
-	x.Old, x.New = sums[0]/int64(c.Runs[0]), sums[1]/int64(c.Runs[1])
-	c.Changes = append(c.Changes, x)
 }
 
 // findColumn finds a column of a view that all sessions have.

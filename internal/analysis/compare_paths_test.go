@@ -91,7 +91,7 @@ func TestComparePaths(t *testing.T) {
 				}
 			}
 		}
-		areWanted(t, seed, c.Changes, want, func(x *Change) string { return fmt.Sprint(x.Old, x.New, " ", x.Stack()) })
+		areWanted(t, seed, c.All(), want, func(x *Change) string { return fmt.Sprint(x.Old, x.New, " ", x.Stack()) })
 		differences += len(c.Changes)
 	}
 	if differences < 100 {

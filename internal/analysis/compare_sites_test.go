@@ -73,7 +73,7 @@ func TestCompareSites(t *testing.T) {
 				}
 			}
 		}
-		changes := compared(t, from, to, "sites", "bytes").Changes
+		changes := compared(t, from, to, "sites", "bytes").All()
 		areWanted(t, seed, changes, want, func(x *Change) string { return fmt.Sprint(x.Old, x.New) })
 		differences += len(changes)
 	}

@@ -1,6 +1,7 @@
 package analysis
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"path/filepath"
@@ -49,6 +50,21 @@ func areWanted(t *testing.T, seed uint64, changes []Change, want map[string]stri
 	}
 }
 
+// checkOrder checks that changes that differ as much are in the order of their names, also in a comparison of which
+// the last ones are asked for first.
+func checkOrder(t *testing.T, want []Change, c *Comparison) {
+	t.Helper()
+	for i := len(c.Changes) - 1; i >= 0; i-- {
+		if x := c.At(i); x.Key != want[i].Key || x.Name != want[i].Name || x.Delta() != want[i].Delta() {
+			t.Errorf("change %d is %+v, want %+v", i, x, want[i])
+		}
+		if i+1 < len(want) && want[i].Beyond() == want[i+1].Beyond() && want[i].distance() == want[i+1].distance() &&
+			cmp.Or(strings.Compare(want[i].Name, want[i+1].Name), strings.Compare(want[i].Key, want[i+1].Key)) >= 0 {
+			t.Errorf("%+v comes before %+v", want[i], want[i+1])
+		}
+	}
+}
+
 // TestCompareRandom: a session does not differ from itself; differences add up to the difference of the wholes, and
 // are those of the other direction with the other sign.
 func TestCompareRandom(t *testing.T) {
@@ -74,10 +90,10 @@ func TestCompareRandom(t *testing.T) {
 				byLine := v.name == "lines" || v.name == "sites" // a line that moved has the key of the newer session
 				there, back := compared(t, a, b, v.name, c.key), compared(t, b, a, v.name, c.key)
 				sum := int64(0)
-				for i := range there.Changes {
+				for i := range there.All() {
 					x := &there.Changes[i]
 					sum += x.Delta()
-					at := slices.IndexFunc(back.Changes, func(y Change) bool { return y.Key == x.Key })
+					at := slices.IndexFunc(back.All(), func(y Change) bool { return y.Key == x.Key })
 					if !byLine && (at < 0 || back.Changes[at].Delta() != -x.Delta() ||
 						back.Changes[at].InOld != x.InNew) {
 						t.Errorf("seed %d: %s %s: %+v is not so the other way round", seed, v.name, c.key, x)
@@ -87,6 +103,7 @@ func TestCompareRandom(t *testing.T) {
 							there.Changes[i-1].Delta())
 					}
 				}
+				checkOrder(t, there.All(), compared(t, a, b, v.name, c.key))
 				if whole := wholeOf(t, b, c.key); there.AddsUp && c.ends == nil && v.name != "lines" &&
 					there.New != whole {
 					t.Errorf("seed %d: %s %s: %d in all, want %d", seed, v.name, c.key, there.New, whole)
@@ -182,7 +199,7 @@ func TestCompareMovedLines(t *testing.T) {
 				}
 				var got []string
 				for _, x := range compared(t, source(t, tt.old, Selection{}), source(t, tt.new, Selection{}), view,
-					"").Changes {
+					"").All() {
 					from, to := x.OldLine, x.Line
 					if !x.InNew {
 						to = 0
@@ -213,7 +230,7 @@ func TestCompareRuns(t *testing.T) {
 			t.Fatal(err)
 		}
 		var got []string
-		for i := range c.Changes {
+		for i := range c.All() {
 			x := &c.Changes[i]
 			old, now := x.Ranges()
 			got = append(got, fmt.Sprint(x.Old, old, x.New, now, x.Beyond()))
@@ -226,7 +243,7 @@ func TestCompareRuns(t *testing.T) {
 			t.Errorf("%s: %d %d %s", view, c.Old, c.New, diff)
 		}
 	}
-	if c, err := Compare(from, from, "lines", ""); err != nil || slices.ContainsFunc(c.Changes, func(x Change) bool {
+	if c, err := Compare(from, from, "lines", ""); err != nil || slices.ContainsFunc(c.All(), func(x Change) bool {
 		return x.Delta() != 0 || x.Beyond()
 	}) {
 		t.Errorf("runs differ from themselves: %+v %v", c, err)
@@ -244,7 +261,7 @@ func TestCompareBuilds(t *testing.T) {
 			continue
 		}
 		if c := compared(t, old, source(t, programBuild(3, 1), Selection{}), v.name, ""); len(c.Changes) > 0 {
-			t.Errorf("%s: %+v", v.name, c.Changes)
+			t.Errorf("%s: %+v", v.name, c.All())
 		}
 	}
 	b := programBuild(3, 1)
@@ -259,7 +276,7 @@ func TestCompareBuilds(t *testing.T) {
 	}
 	c := compared(t, old, source(t, b, Selection{}), "lines", "exclusive_bytes")
 	var got []string
-	for i := range c.Changes {
+	for i := range c.All() {
 		x := &c.Changes[i]
 		got = append(got, fmt.Sprintf("%s %d -> %d: %+d", x.Key, x.OldLine, x.Line, x.Delta()))
 	}

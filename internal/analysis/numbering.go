@@ -53,6 +53,7 @@ type pair struct{ above, name int32 }
 type pairNumbering struct {
 	slots []pairSlot // twice as many as pairs at least, a power of two
 	list  []pair     // by number
+	next  int32      // what was numbered one after the other often comes so again
 }
 
 type pairSlot struct {
@@ -62,6 +63,10 @@ type pairSlot struct {
 
 // number returns the number of a pair.
 func (n *pairNumbering) number(key pair) int32 {
+	if n.next < int32(len(n.list)) && n.list[n.next] == key {
+		n.next++
+		return n.next - 1
+	}
 	if 2*len(n.list) >= len(n.slots) {
 		n.grow(max(64, 2*len(n.slots)))
 	}
@@ -70,6 +75,7 @@ func (n *pairNumbering) number(key pair) int32 {
 		n.list = append(n.list, key)
 		*slot = pairSlot{key, int32(len(n.list))}
 	}
+	n.next = slot.number
 	return slot.number - 1
 }
 

@@ -227,8 +227,8 @@ func (s *Server) diff(_ context.Context, in diffRequest) (any, error) {
 		return nil, err
 	}
 	rows := []change{}
-	for i := range c.Changes[:min(limit, len(c.Changes))] {
-		x := &c.Changes[i]
+	for i := range min(limit, len(c.Changes)) {
+		x := c.At(i)
 		row := change{Delta: x.Delta(), Name: x.Name, Module: x.Module, File: x.File, Line: x.Line, Moved: x.Moved(),
 			Stack: x.Stack()}
 		if x.InOld {

@@ -61,7 +61,7 @@ func Differences(c *analysis.Comparison) *Records {
 		r.Columns = append(r.Columns, "stack")
 	}
 	r.count, r.late = len(c.Changes), func(i int) []any {
-		x := &c.Changes[i]
+		x := c.At(i)
 		var percent any // of nothing there is none
 		if x.Old != 0 {
 			percent = float64(x.Delta()) / float64(x.Old) * 100
@@ -138,7 +138,7 @@ func ReadableDifferences(c *analysis.Comparison, full bool) *Records {
 		at[column] = i
 	}
 	r.late = func(i int) []any {
-		x, row := &c.Changes[i], exact.late(i)
+		x, row := c.At(i), exact.late(i)
 		out := make([]any, len(r.Columns))
 		for k, column := range r.Columns {
 			switch column {

@@ -63,6 +63,6 @@ func OrderDifferences(c *analysis.Comparison, column string) error {
 	if !ok {
 		return Unknown("column", column, DifferenceOrders())
 	}
-	slices.SortStableFunc(c.Changes, func(x, y analysis.Change) int { return order(&x, &y) })
+	slices.SortStableFunc(c.All(), func(x, y analysis.Change) int { return order(&x, &y) })
 	return nil
 }

@@ -192,7 +192,7 @@ func TestFlameCompared(t *testing.T) {
 				t.Skip(err) // one of them has no memory
 			}
 			deltas := map[string]int64{}
-			for _, c := range want.Changes {
+			for _, c := range want.All() {
 				deltas[c.Name+" "+c.Module] += c.Delta()
 			}
 			changed += len(want.Changes)
