@@ -51,7 +51,7 @@ func (x *derivation) onPaths() *timePaths {
 
 // exclusiveTimes returns the times of nodes.
 func (x *derivation) exclusiveTimes() *nodeTimes {
-	if n := x.times.nodes; n != nil && n.own != nil {
+	if n := x.times.nodes; n != nil && (n.own != nil || n.measures != nil) {
 		return n
 	}
 	return x.data.exclusiveTimes()
@@ -101,20 +101,51 @@ func (d *Data) pathOf(tree *callTree) []int32 {
 	return out
 }
 
+// pathTimes are the rows of the call tree, each made when it is asked for: there can be a million.
+type pathTimes struct {
+	data   *Data
+	tree   *callTree
+	paths  *timePaths
+	levels []int32
+	of     []int32 // the path of each row
+}
+
+func (d *Data) pathTimes(tree *callTree, paths *timePaths) *pathTimes {
+	out := &pathTimes{data: d, tree: tree, paths: paths, levels: tree.Levels(), of: make([]int32, 0, count(tree.time))}
+	for i, m := range tree.merged {
+		if tree.time[m] {
+			out.of = append(out.of, int32(i))
+		}
+	}
+	return out
+}
+
+// links returns where the rows are in the tree.
+func (p *pathTimes) links() []session.PathLink {
+	out := make([]session.PathLink, len(p.of))
+	for row, i := range p.of {
+		out[row] = session.PathLink{ID: session.PathID(i + 1), Parent: session.PathID(p.tree.Parent[i] + 1)}
+	}
+	return out
+}
+
+// at returns a row.
+func (p *pathTimes) at(row int) session.PathTime {
+	i := p.of[row]
+	r, function := p.paths.path(i), &p.data.Functions[p.tree.function[i]]
+	return session.PathTime{
+		ID: session.PathID(i + 1), Parent: session.PathID(p.tree.Parent[i] + 1), Level: int64(p.levels[i]) + 1,
+		Process: function.Process, Function: function.ID, TimeValue: r.TimeValue, SingleCalls: r.SingleCalls,
+	}
+}
+
 // deriveTimePaths computes the rows of the call tree.
 func (d *Data) deriveTimePaths(out *session.Derived, tree *callTree, paths *timePaths) {
-	levels := tree.Levels()
+	rows := d.pathTimes(tree, paths)
 	// growing would take as much again, several times over
-	out.PathTimes = make([]session.PathTime, 0, count(tree.time))
-	for i, m := range tree.merged {
-		if !tree.time[m] {
-			continue
-		}
-		row, function := paths.path(int32(i)), &d.Functions[tree.function[i]]
-		out.PathTimes = append(out.PathTimes, session.PathTime{
-			ID: session.PathID(i + 1), Parent: session.PathID(tree.Parent[i] + 1), Level: int64(levels[i]) + 1,
-			Process: function.Process, Function: function.ID, TimeValue: row.TimeValue, SingleCalls: row.SingleCalls,
-		})
+	out.PathTimes = make([]session.PathTime, 0, len(rows.of))
+	for row := range rows.of {
+		out.PathTimes = append(out.PathTimes, rows.at(row))
 	}
 }
 
@@ -179,8 +210,8 @@ func count(set []bool) int {
 
 // deriveTimePlaces computes where in a function: instructions, and lines with the bodies that are on none.
 func (d *Data) deriveTimePlaces(out *session.Derived, times *nodeTimes) {
-	inclusive := calltree.Inclusive(d.tree, times.own)
-	at := d.placeTimes(times, inclusive, d.nodeInstruction, len(d.Instructions))
+	inclusive := calltree.Inclusive(d.tree, times.byNode().own)
+	at := d.placeTimes(times, inclusive, d.nodeInstruction, d.nodeInstruction, len(d.Instructions))
 	for i, v := range at {
 		if v.times != (session.TimeValue{}) {
 			out.InstructionTimes = append(out.InstructionTimes,
@@ -197,7 +228,7 @@ func (d *Data) deriveTimePlaces(out *session.Derived, times *nodeTimes) {
 			place[i] = none
 		}
 	}
-	for i, v := range d.placeTimes(times, inclusive, place, len(d.Lines)+len(d.Functions)) {
+	for i, v := range d.placeTimes(times, inclusive, place, place, len(d.Lines)+len(d.Functions)) {
 		row := session.LineTime{TimeValue: v.times}
 		if function := i - len(d.Lines); function >= 0 {
 			row.Function = d.Functions[function].ID
@@ -221,10 +252,11 @@ type placeTime struct {
 	counts
 }
 
-// placeTimes returns the time of each place: inclusive while the place was on the stack, each interval once.
-func (d *Data) placeTimes(times *nodeTimes, inclusive []q.Time, place []int32, places int) []placeTime {
+// placeTimes returns the time of each place: inclusive while the place was on the stack, each interval once. called is
+// the place of nodes whose calls count there.
+func (d *Data) placeTimes(times *nodeTimes, inclusive []q.Time, place, called []int32, places int) []placeTime {
 	of := calltree.Presence(d.tree, inclusive, place, places)
-	own, calls := calltree.Sum(times.own, place, places), calltree.Sum(times.counts, place, places)
+	own, calls := calltree.Sum(times.own, place, places), calltree.Sum(times.counts, called, places)
 	if f := times.folded; f != nil { // of folded calls it is only known what passed in the function itself
 		for i, inside := range f.inside {
 			if to := place[i]; inside && to >= 0 {
@@ -248,7 +280,11 @@ func (r *timeRow) empty() bool { return r.TimeValue == session.TimeValue{} }
 func (n *nodeTimes) kept(all *calltree.Merged) []bool {
 	keep := make([]bool, all.Len())
 	for i, m := range all.Of {
-		keep[m] = keep[m] || !n.own[i].IsZero() || !n.counts[i].IsZero()
+		if n.some != nil {
+			keep[m] = keep[m] || n.some[i]
+		} else {
+			keep[m] = keep[m] || !n.own[i].IsZero() || !n.counts[i].IsZero()
+		}
 	}
 	keepParents(all.Tree, keep)
 	return keep

@@ -105,24 +105,25 @@ func (d *Data) userPlaceTimes(places userPlaces, all *nodeTimes) []session.TimeV
 	if all == nil {
 		return nil
 	}
-	times := &nodeTimes{own: all.own, counts: slices.Clone(all.counts), folded: all.folded.clone()}
+	times := &nodeTimes{own: all.byNode().own, counts: all.counts, folded: all.folded.clone()}
 	inclusive, of := calltree.Inclusive(d.tree, times.own), slices.Clone(places.of)
+	called := slices.Clone(places.of)
 	for i, n := range d.attribute().nearest {
 		if n != int32(i) { // what framework code calls is no call of the line
-			times.counts[i] = counts{}
+			called[i] = none
 		}
 		if times.folded == nil {
 			continue
 		}
 		if times.folded.end[i] { // the time of its folded calls is where they passed
-			of[i] = none
+			of[i], called[i] = none, none
 		}
 		if n != int32(i) && times.folded.inside[i] {
 			times.folded.row(int32(i)).counts = counts{}
 		}
 	}
 	out := make([]session.TimeValue, places.count())
-	for i, v := range d.placeTimes(times, inclusive, of, places.count()) {
+	for i, v := range d.placeTimes(times, inclusive, of, called, places.count()) {
 		switch out[i] = v.times; {
 		case i >= int(places.firstProcess()):
 			out[i].Inclusive = out[i].Exclusive

@@ -133,8 +133,13 @@ func (v *Source) PathTimeChildren(parent session.PathID) ([]session.PathTime, er
 	return v.beneath.of(parent), nil
 }
 
-// findBeneath prepares to find times by the path above them. Of what is stored only the rows are made that are found.
+// findBeneath prepares to find times by the path above them. Only the rows are made that are found.
 func (v *Source) findBeneath() error {
+	if x := v.derived; x != nil && x.times.nodes != nil && !x.made[derivedTimePaths] {
+		rows := x.data.pathTimes(x.callTree(), x.onPaths())
+		v.beneath = listChildren(rows.links(), rows.at)
+		return nil
+	}
 	if v.derived == nil {
 		stored, err := v.session.PathTimeList()
 		if err != nil {

@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/clrprof/clrprof/internal/calltree"
+	"github.com/clrprof/clrprof/internal/pieces"
 	q "github.com/clrprof/clrprof/internal/quantity"
 	"github.com/clrprof/clrprof/internal/session"
 )
@@ -108,9 +109,9 @@ type measured struct {
 // acted.
 type measures struct {
 	rows     []measuredCalls
-	acted    []bool            // the operating system did
-	waits    map[int32]q.Waits // what, by timing
-	counters []q.Counters      // what CPU counters counted; nil: there are none
+	acted    []int32 // 1 + position in waits of what the operating system did; 0: nothing
+	waits    pieces.List[q.Waits]
+	counters []q.Counters // what CPU counters counted; nil: there are none
 }
 
 // measuredCalls is measured without what the operating system did.
@@ -123,8 +124,8 @@ type measuredCalls struct {
 func (m *measures) of(timing int) measured {
 	r := &m.rows[timing]
 	out := measured{r.calls, r.ended, r.made, r.running, r.elapsed, r.waited, q.Waits{}, q.Counters{}}
-	if m.acted[timing] {
-		out.Waits = m.waits[int32(timing)]
+	if at := m.acted[timing]; at > 0 {
+		out.Waits = *m.waits.At(int(at - 1))
 	}
 	if m.counters != nil {
 		out.counters = m.counters[timing]
@@ -143,8 +144,8 @@ func (m *measures) all() []measured {
 
 // measure sums what is selected, by timing.
 func (d *Data) measure() *measures {
-	out := &measures{make([]measuredCalls, len(d.Timings)), make([]bool, len(d.Timings)), map[int32]q.Waits{},
-		d.counts.measure(d.in, len(d.Timings))}
+	out := &measures{rows: make([]measuredCalls, len(d.Timings)), acted: make([]int32, len(d.Timings)),
+		counters: d.counts.measure(d.in, len(d.Timings))}
 	d.values.each(func(slice, timing int32, v *session.TimingValue) {
 		m := &out.rows[timing]
 		if !lets(d.in.timings, timing) {
@@ -164,9 +165,15 @@ func (d *Data) measure() *measures {
 		m.made += v.Made
 		m.elapsed += v.Elapsed
 		m.waited += v.Waited
-		if !v.Waits.IsZero() {
-			out.acted[timing], out.waits[timing] = true, out.waits[timing].Add(v.Waits)
+		if v.Waits.IsZero() {
+			return
 		}
+		if out.acted[timing] == 0 {
+			out.waits.Add(q.Waits{})
+			out.acted[timing] = int32(out.waits.Len())
+		}
+		waits := out.waits.At(int(out.acted[timing] - 1))
+		*waits = waits.Add(v.Waits)
 	})
 	return out
 }
@@ -293,8 +300,13 @@ func (e extent) IsZero() bool { return !e.known }
 
 // nodeTimes is the exclusive time of each node, the calls there, and their extents.
 type nodeTimes struct {
-	own     []q.Time // as paths show them: without folded calls, but with what stands for them
-	counts  []counts
+	data     *Data
+	probes   []probes
+	measures *measures // from which own and counts are made: views by path do without; nil: they are made
+	some     []bool    // by node: it has time or calls; nil: own and counts say so
+
+	own     []q.Time     // as paths show them: without folded calls, but with what stands for them; nil until byNode
+	counts  []counts     // likewise
 	threads []threadTime // by position
 	merged  []int32      // the path of each node
 	extents []extent     // by path; nil: those of single calls are not known
@@ -350,29 +362,66 @@ func (d *Data) exclusiveTimes() *nodeTimes {
 	if len(d.Timings) == 0 {
 		return nil
 	}
-	n := &nodeTimes{own: make([]q.Time, len(d.Nodes)), counts: make([]counts, len(d.Nodes)),
+	n := &nodeTimes{data: d, probes: d.probesOf(), measures: d.measure(), some: make([]bool, len(d.Nodes)),
 		threads: make([]threadTime, len(d.Threads))}
-	probes := d.probesOf()
-	measures := d.measure()
-	for i := range measures.rows {
-		if measures.rows[i] == (measuredCalls{}) && !measures.acted[i] && measures.counters == nil {
+	n.each(func(node, thread int32, t *q.Time, c counts) {
+		n.some[node] = n.some[node] || !t.IsZero() || !c.IsZero()
+		if thread >= 0 {
+			n.threads[thread].Time = n.threads[thread].Time.Add(*t)
+			n.threads[thread].counts = n.threads[thread].counts.Add(c)
+		}
+	})
+	if n.folded = d.foldedTimes(n.probes); n.folded != nil {
+		n.byNode()
+		n.folded.takeOut(n)
+		n.some = nil
+	}
+	return n
+}
+
+// each calls fn with what each timing has at its node, and then with what that is to the node above it, of which a
+// thread has nothing: none. The time is overwritten by the next one.
+func (n *nodeTimes) each(fn func(node, thread int32, t *q.Time, c counts)) {
+	d, all := n.data, n.measures
+	var t, nothing q.Time
+	for i := range all.rows {
+		if all.rows[i] == (measuredCalls{}) && all.acted[i] == 0 && all.counters == nil {
 			continue // most timings of a selection
 		}
-		m := measures.of(i)
+		m := all.of(i)
 		thread, node := d.timingThread[i], d.timingNode[i]
-		t := m.correct(processOf(probes, d.threadProcess[thread])).Time
-		c := counts{m.calls, m.running, m.made, 0}
-		n.own[node] = n.own[node].Add(t)
-		n.counts[node] = n.counts[node].Add(c)
-		n.threads[thread].Time = n.threads[thread].Time.Add(t)
-		n.threads[thread].counts = n.threads[thread].counts.Add(c)
-		if p := d.tree.Parent[node]; p >= 0 {
-			n.counts[p].pending += m.running
+		t = m.correct(processOf(n.probes, d.threadProcess[thread])).Time
+		fn(node, thread, &t, counts{m.calls, m.running, m.made, 0})
+		if p := d.tree.Parent[node]; p >= 0 && m.running != 0 {
+			fn(p, none, &nothing, counts{pending: m.running})
 		}
 	}
-	if n.folded = d.foldedTimes(probes); n.folded != nil {
-		n.folded.takeOut(n)
+}
+
+// sums returns the sums of groups of nodes: group[node] is below groups, or none.
+func (n *nodeTimes) sums(group []int32, groups int) ([]q.Time, []counts) {
+	if n.own != nil {
+		return calltree.Sum(n.own, group, groups), calltree.Sum(n.counts, group, groups)
 	}
+	own, calls := make([]q.Time, groups), make([]counts, groups)
+	n.each(func(node, _ int32, t *q.Time, c counts) {
+		if to := group[node]; to >= 0 {
+			own[to], calls[to] = own[to].Add(*t), calls[to].Add(c)
+		}
+	})
+	return own, calls
+}
+
+// byNode makes own and counts, in place of what they are made of: both are a hundred bytes for each node.
+func (n *nodeTimes) byNode() *nodeTimes {
+	if n.own != nil {
+		return n
+	}
+	own, calls := make([]q.Time, len(n.data.Nodes)), make([]counts, len(n.data.Nodes))
+	n.each(func(node, _ int32, t *q.Time, c counts) {
+		own[node], calls[node] = own[node].Add(*t), calls[node].Add(c)
+	})
+	n.own, n.counts, n.measures = own, calls, nil
 	return n
 }
 
@@ -416,8 +465,8 @@ func (n *nodeTimes) onPaths(tree calltree.Tree, of []int32) *timePaths {
 			}
 		}
 	}
-	p := &timePaths{Tree: tree, own: calltree.Sum(n.own, of, tree.Len()),
-		counts: calltree.Sum(n.counts, of, tree.Len()), ends: ends}
+	p := &timePaths{Tree: tree, ends: ends}
+	p.own, p.counts = n.sums(of, tree.Len())
 	p.inclusive = calltree.Inclusive(tree, p.own)
 	if n.extents == nil {
 		return p
