@@ -134,8 +134,10 @@ type asyncTree struct {
 	logical   []int32           // by path: its node; none: not placed yet
 	state     []uint8
 	nodes     []logicalNode
-	at        map[logicalKey]int32
-	async     map[int32]bool // nodes of async methods
+	at        pairNumbering         // nodes, by the one above and the number of their names
+	names     numbering[logicalKey] // of nodes, below none
+	nameOf    []int32               // by function, of its own process and no role: and one more; 0: not known yet
+	async     map[int32]bool        // nodes of async methods
 	awaits    []session.FunctionAwait
 	traced    *shapedRows // nil: nobody asks where rows went
 }
@@ -190,7 +192,7 @@ func (v *Source) LogicalTree() (*LogicalTree, error) {
 	if err != nil {
 		return nil, err
 	}
-	t := &asyncTree{functions: newAsyncFunctions(functions), at: map[logicalKey]int32{}, async: map[int32]bool{},
+	t := &asyncTree{functions: newAsyncFunctions(functions), async: map[int32]bool{},
 		traced: v.traced}
 	if !slices.Contains(t.functions.machine, true) {
 		return nil, nil
@@ -415,14 +417,26 @@ func (t *asyncTree) common(a, b int32) int32 {
 }
 
 func (t *asyncTree) node(parent int32, p *asyncPath, function int32, role AsyncRole) int32 {
-	key := logicalKey{parent, function, p.process, role}
-	n, known := t.at[key]
-	if !known {
-		n = int32(len(t.nodes))
-		t.at[key] = n
+	n := t.at.number(pair{parent, t.nameOfNode(p.process, function, role)})
+	if int(n) == len(t.nodes) { // it is new
 		t.nodes = append(t.nodes, logicalNode{parent: parent, process: p.process, function: function, role: role})
 	}
 	return n
+}
+
+// nameOfNode returns the number of what a node is, but for the one above it.
+func (t *asyncTree) nameOfNode(process session.ProcessID, function int32, role AsyncRole) int32 {
+	key := logicalKey{none, function, process, role}
+	if function < 0 || role != AsyncNone || t.functions.rows[function].Process != process {
+		return t.names.number(key)
+	}
+	if t.nameOf == nil {
+		t.nameOf = make([]int32, len(t.functions.rows))
+	}
+	if t.nameOf[function] == 0 {
+		t.nameOf[function] = t.names.number(key) + 1
+	}
+	return t.nameOf[function] - 1
 }
 
 // tree adds up the paths of each node.

@@ -30,8 +30,7 @@ func (v *Source) newShaper(of *LogicalTree) (*shaper, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &shaper{asyncTree: asyncTree{functions: &asyncFunctions{rows: functions}, at: map[logicalKey]int32{},
-		traced: v.traced}, of: of}
+	s := &shaper{asyncTree: asyncTree{functions: &asyncFunctions{rows: functions}, traced: v.traced}, of: of}
 	if of != nil {
 		s.under = of.Below
 	} else if s.under, err = v.physical(); err != nil {
@@ -133,8 +132,12 @@ func (v *Source) FoldRecursion(of *LogicalTree) (*LogicalTree, error) {
 	if err != nil {
 		return nil, err
 	}
+	folds := make([]bool, len(s.functions.rows))
+	for i := range folds {
+		folds[i] = foldsRecursion(&s.functions.rows[i])
+	}
 	return s.shaped(func(above int32, r *treeRow) int32 {
-		if r.function >= 0 && foldsRecursion(&s.functions.rows[r.function]) {
+		if r.function >= 0 && folds[r.function] {
 			for n := above; n != none; n = s.nodes[n].parent {
 				if s.nodes[n].function == r.function && s.nodes[n].role == r.role {
 					return n

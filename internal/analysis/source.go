@@ -164,6 +164,7 @@ func (v *Source) PathChildren(parent session.PathID) ([]session.PathValue, error
 		if v.below, err = checkedChildren(v, linksOf(paths, linkOfValue), inList(paths)); err != nil {
 			return nil, err
 		}
+		v.below.rows = paths
 	}
 	return v.below.of(parent), nil
 }
@@ -262,7 +263,11 @@ func (c *children[T]) of(parent session.PathID) []T {
 	}
 	out := make([]T, len(list))
 	for i, row := range list {
-		out[i] = c.list(int(row))
+		if c.rows != nil { // which is quicker
+			out[i] = c.rows[row]
+		} else {
+			out[i] = c.list(int(row))
+		}
 	}
 	return out
 }
