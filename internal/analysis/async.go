@@ -526,6 +526,6 @@ func (t *asyncTree) sum() *LogicalTree {
 				Function: function, TimeValue: n.time.TimeValue, SingleCalls: n.time.single})
 		}
 	}
-	out.below, out.beneath = newChildren(amounts, linkOfValue), newChildren(times, linkOfTime)
+	out.below, out.beneath = newChildren(rowsOfValues(amounts)), newChildren(rowsOfTimes(times))
 	return out
 }

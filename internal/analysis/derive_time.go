@@ -120,13 +120,10 @@ func (d *Data) pathTimes(tree *callTree, paths *timePaths) *pathTimes {
 	return out
 }
 
-// links returns where the rows are in the tree.
-func (p *pathTimes) links() []session.PathLink {
-	out := make([]session.PathLink, len(p.of))
-	for row, i := range p.of {
-		out[row] = session.PathLink{ID: session.PathID(i + 1), Parent: session.PathID(p.tree.Parent[i] + 1)}
-	}
-	return out
+// link returns where a row is in the tree.
+func (p *pathTimes) link(row int) session.PathLink {
+	i := p.of[row]
+	return session.PathLink{ID: session.PathID(i + 1), Parent: session.PathID(p.tree.Parent[i] + 1)}
 }
 
 // at returns a row.

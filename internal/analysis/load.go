@@ -21,14 +21,19 @@ type index[ID ~int64 | ~uint32] struct {
 
 // newIndex takes rows in ascending order of id, as the session returns them.
 func newIndex[ID ~int64 | ~uint32, Row any](rows []Row, id func(*Row) ID) index[ID] {
-	x := index[ID]{rows: len(rows)}
+	return indexOf(len(rows), func(i int) ID { return id(&rows[i]) })
+}
+
+// indexOf is newIndex for rows that are not in a list.
+func indexOf[ID ~int64 | ~uint32](rows int, id func(int) ID) index[ID] {
+	x := index[ID]{rows: rows}
 	for i := range rows {
-		if int64(id(&rows[i])) == int64(i)+1 {
+		if int64(id(i)) == int64(i)+1 {
 			continue
 		}
-		x.ids = make([]ID, len(rows))
+		x.ids = make([]ID, rows)
 		for i := range rows {
-			x.ids[i] = id(&rows[i])
+			x.ids[i] = id(i)
 		}
 		break
 	}

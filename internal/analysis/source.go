@@ -161,10 +161,9 @@ func (v *Source) PathChildren(parent session.PathID) ([]session.PathValue, error
 		if err != nil {
 			return nil, err
 		}
-		if v.below, err = checkedChildren(v, linksOf(paths, linkOfValue), inList(paths)); err != nil {
+		if v.below, err = checkedChildren(v, rowsOfValues(paths)); err != nil {
 			return nil, err
 		}
-		v.below.rows = paths
 	}
 	return v.below.of(parent), nil
 }
@@ -178,71 +177,57 @@ type children[T any] struct {
 	order []int32 // positions
 }
 
-func linkOfValue(p *session.PathValue) session.PathLink {
-	return session.PathLink{ID: p.ID, Parent: p.Parent}
+// treeRows are the rows of a tree, in the order of id, each after the one above it.
+type treeRows[T any] struct {
+	rows int
+	link func(row int) session.PathLink
+	at   func(row int) T
+	list []T // nil: they are made when they are asked for
 }
 
-func linkOfTime(p *session.PathTime) session.PathLink {
-	return session.PathLink{ID: p.ID, Parent: p.Parent}
+func rowsOfValues(list []session.PathValue) treeRows[session.PathValue] {
+	return treeRows[session.PathValue]{len(list), func(row int) session.PathLink {
+		return session.PathLink{ID: list[row].ID, Parent: list[row].Parent}
+	}, nil, list}
 }
 
-// checkLinks checks where the rows of a tree of a session are in it.
-func (v *Source) checkLinks(links []session.PathLink) error {
-	at := newIndex(links, func(l *session.PathLink) session.PathID { return l.ID })
-	for _, l := range links {
-		id, parent := l.ID, l.Parent
-		if id <= parent { // would send a walk down the tree round in circles
-			return fmt.Errorf("session %s: %w: path %d has child %d", v.session.Path(), session.ErrCorrupt, parent,
-				id)
+func rowsOfTimes(list []session.PathTime) treeRows[session.PathTime] {
+	return treeRows[session.PathTime]{len(list), func(row int) session.PathLink {
+		return session.PathLink{ID: list[row].ID, Parent: list[row].Parent}
+	}, nil, list}
+}
+
+// checkedChildren is newChildren for rows of a session, which can be damaged.
+func checkedChildren[T any](v *Source, rows treeRows[T]) (*children[T], error) {
+	at := indexOf(rows.rows, func(row int) session.PathID { return rows.link(row).ID })
+	for row := range rows.rows {
+		l := rows.link(row)
+		if l.ID <= l.Parent { // would send a walk down the tree round in circles
+			return nil, fmt.Errorf("session %s: %w: path %d has child %d", v.session.Path(), session.ErrCorrupt,
+				l.Parent, l.ID)
 		}
-		if _, known := at.find(parent); !known {
-			return fmt.Errorf("session %s: %w: path %d is below path %d, which does not exist", v.session.Path(),
-				session.ErrCorrupt, id, parent)
+		if _, known := at.find(l.Parent); !known {
+			return nil, fmt.Errorf("session %s: %w: path %d is below path %d, which does not exist", v.session.Path(),
+				session.ErrCorrupt, l.ID, l.Parent)
 		}
 	}
-	return nil
+	return newChildren(rows), nil
 }
 
-// linksOf returns where rows are in their tree.
-func linksOf[T any](rows []T, link func(*T) session.PathLink) []session.PathLink {
-	links := make([]session.PathLink, len(rows))
-	for i := range rows {
-		links[i] = link(&rows[i])
-	}
-	return links
-}
-
-// inList returns what returns a row of a list.
-func inList[T any](rows []T) func(int) T { return func(row int) T { return rows[row] } }
-
-// newChildren prepares to find rows, which come in the order of id, each after the one above it.
-func newChildren[T any](rows []T, link func(*T) session.PathLink) *children[T] {
-	out := listChildren(linksOf(rows, link), inList(rows))
-	out.rows = rows
-	return out
-}
-
-// checkedChildren is listChildren for rows of a session, which can be damaged.
-func checkedChildren[T any](v *Source, links []session.PathLink, list func(row int) T) (*children[T], error) {
-	if err := v.checkLinks(links); err != nil {
-		return nil, err
-	}
-	return listChildren(links, list), nil
-}
-
-// listChildren is newChildren for rows that are made when they are asked for.
-func listChildren[T any](links []session.PathLink, list func(row int) T) *children[T] {
-	out := &children[T]{list: list, at: newIndex(links, func(l *session.PathLink) session.PathID { return l.ID }),
-		first: make([]int32, len(links)+3)}
-	parents := make([]int32, len(links))
-	for i, l := range links {
-		parents[i], _ = out.at.find(l.Parent)
+// newChildren prepares to find rows.
+func newChildren[T any](rows treeRows[T]) *children[T] {
+	out := &children[T]{rows: rows.list, list: rows.at,
+		at:    indexOf(rows.rows, func(row int) session.PathID { return rows.link(row).ID }),
+		first: make([]int32, rows.rows+3)}
+	parents := make([]int32, rows.rows)
+	for i := range parents {
+		parents[i], _ = out.at.find(rows.link(i).Parent)
 		out.first[parents[i]+3]++
 	}
 	for i := range out.first[1:] {
 		out.first[i+1] += out.first[i]
 	}
-	out.order = make([]int32, len(links))
+	out.order = make([]int32, rows.rows)
 	for i, parent := range parents {
 		next := &out.first[parent+2]
 		out.order[*next] = int32(i)

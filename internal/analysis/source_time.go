@@ -137,7 +137,7 @@ func (v *Source) PathTimeChildren(parent session.PathID) ([]session.PathTime, er
 func (v *Source) findBeneath() error {
 	if x := v.derived; x != nil && x.times.nodes != nil && !x.made[derivedTimePaths] {
 		rows := x.data.pathTimes(x.callTree(), x.onPaths())
-		v.beneath = listChildren(rows.links(), rows.at)
+		v.beneath = newChildren(treeRows[session.PathTime]{len(rows.of), rows.link, rows.at, nil})
 		return nil
 	}
 	if v.derived == nil {
@@ -146,13 +146,14 @@ func (v *Source) findBeneath() error {
 			return err
 		}
 		if stored != nil {
-			v.beneath, err = checkedChildren(v, stored.Links(), stored.At)
+			v.beneath, err = checkedChildren(v,
+				treeRows[session.PathTime]{stored.Len(), stored.Link, stored.At, nil})
 			return err
 		}
 	}
 	paths, err := v.PathTimes()
 	if err == nil {
-		v.beneath, err = checkedChildren(v, linksOf(paths, linkOfTime), inList(paths))
+		v.beneath, err = checkedChildren(v, rowsOfTimes(paths))
 	}
 	return err
 }

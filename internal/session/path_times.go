@@ -86,8 +86,11 @@ func (l *PathTimeList) add(data []byte, rows, n int) error {
 	return wrong
 }
 
-// Links returns where the paths are in the tree, in the order of id.
-func (l *PathTimeList) Links() []PathLink { return l.links }
+// Len is how many rows there are.
+func (l *PathTimeList) Len() int { return len(l.links) }
+
+// Link returns where the path of a row is in the tree. Rows are in the order of id.
+func (l *PathTimeList) Link(row int) PathLink { return l.links[row] }
 
 // At returns a row, by its position.
 func (l *PathTimeList) At(row int) PathTime {

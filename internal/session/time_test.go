@@ -77,11 +77,11 @@ func TestPathTimeList(t *testing.T) {
 		t.Fatal(err)
 	}
 	list, err := w.PathTimeList()
-	if err != nil || list == nil || len(list.Links()) != len(rows) {
+	if err != nil || list == nil || list.Len() != len(rows) {
 		t.Fatal(list, err)
 	}
 	for i, want := range rows {
-		if got := list.At(i); got != want || list.Links()[i] != (PathLink{want.ID, want.Parent}) {
+		if got := list.At(i); got != want || list.Link(i) != (PathLink{want.ID, want.Parent}) {
 			t.Fatalf("row %d is %+v, want %+v", i, got, want)
 		}
 	}
