@@ -28,7 +28,7 @@ THREADS    ?= 5000000
 DEMO       := bin/demo
 GETDOTNET  := go run ./tools/getdotnet
 
-.PHONY: help build agent web screenshots packages dotnet demo test test-agent race bench check check-c fuzz heaps programs attaches golden soak clean
+.PHONY: help build agent hook web screenshots packages dotnet demo test test-agent race bench check check-c fuzz heaps programs attaches golden soak clean
 .DEFAULT_GOAL := help
 
 help: ## list the targets
@@ -51,6 +51,9 @@ $(AGENT_MUSL): $(AGENT_SRC) $(AGENT_HDR) Makefile
 	@mkdir -p $(@D)
 	$(CC) $(CFLAGS) -mtls-dialect=gnu2 -DCLRPROF_MUSL $(LDFLAGS) -o $@.tmp $(AGENT_SRC)
 	@mv $@.tmp $@
+
+hook: ## make the assembly that listens to meters anew from agent/hook, which needs a .NET SDK, 10 or later
+	go run ./tools/hookbuild
 
 PICTURES   ?= bin/pictures
 screenshots: demo ## make pictures of the page of a sample program, some of them dark too (PICTURES=docs/pictures: those of the README); needs chromium

@@ -1,5 +1,5 @@
 /* What the program itself can call: to choose what is recorded, and to mark moments. The functions are found by name in
- * this library by Clrprof.Control (integrations/control/Control.cs), and are the only ones besides DllGetClassObject that it exports.
+ * this library by Clrprof.Control (integrations/control/Control.cs), and are all that it exports but DllGetClassObject and those of meters.c.
  *
  * All of them may be called by any thread at any time, and return one of the codes below. Strings are UTF-16 with a length. */
 #include "arena.h"

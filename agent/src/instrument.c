@@ -88,8 +88,7 @@ static bool matches(const struct rule *r, struct name n)
     return p == r->length && n.length != 0;
 }
 
-/* One UTF-8 character; what is none is taken byte by byte. */
-static uint32_t decode(const char **text)
+uint32_t instrument_decode(const char **text)
 {
     const uint8_t *s = (const uint8_t *)*text;
     uint32_t n = s[0] >= 0xF0 ? 3 : s[0] >= 0xE0 ? 2 : s[0] >= 0xC0 ? 1 : 0, c = n == 0 ? s[0] : s[0] & (0x3Fu >> n);
@@ -117,7 +116,7 @@ static uint32_t read_rules(struct rule *into, uint32_t room, const char *text)
         if (*text == '+' || *text == '-')
             text++;
         while (*text != 0 && *text != '\n') {
-            uint32_t c = decode(&text);
+            uint32_t c = instrument_decode(&text);
             if (c > 0xFFFF && r->length + 2 < MAX_PATTERN) {
                 r->pattern[r->length++] = (utf16)(0xD7C0 + (c >> 10));
                 c = 0xDC00 + (c & 0x3FF);

@@ -25,6 +25,7 @@ bool instrument_is_mine_by_path(const utf16 *path, uint32_t length); /* of one t
 bool instrument_may_include(const utf16 *name, uint32_t length);
 uint64_t instrument_choose_actions(void *info); /* a bit for each WIRE_ACTION_… that some function can have */
 uint64_t instrument_actions(uint64_t value); /* those of a function */
+uint32_t instrument_decode(const char **text); /* one UTF-8 character; what is none is taken byte by byte */
 bool instrument_may_mark(const utf16 *name, uint32_t length);
 /* Of a function that is only declared, in a module with this path: is it outside of what is instrumented? Then its calls are recorded. */
 bool instrument_is_outside(const utf16 *path, uint32_t length, bool is_mine, bool has_no_il, const uint8_t *names, const uint8_t *end);

@@ -19,6 +19,7 @@
 #include "control.h"
 #include "interactions.h"
 #include "map.h"
+#include "meters.h"
 #include "names.h"
 #include "stack.h"
 #include "threads.h"
@@ -54,7 +55,7 @@ struct pending { /* a task that is not complete */
     uint32_t task, row, next; /* next: in its slot, or of those that are free */
 };
 
-bool interactions_on, requests_on;
+bool interactions_on, requests_on, startup_on;
 static void *info;
 static struct map texts, stacks, rows; /* hash → id; struct stack; number */
 static uint32_t n_texts, epoch;
@@ -601,6 +602,7 @@ bool interactions_choose(void)
     bool wanted = text != NULL && strcmp(text, "1") == 0;
     requests_on = getenv("CLRPROF_REQUESTS") != NULL && arena.header->runtime_major >= 5;
     interactions_on = wanted && arena.header->runtime_major >= 5;
+    startup_on = meters_choose();
     if (wanted && !interactions_on)
         loss(WIRE_LOSS_INTERACTIONS, 0, 0);
     return operations_on();

@@ -6,6 +6,7 @@
 
 #define INTERACTION_COMPLETION 3u /* besides WIRE_INTERACTION_…: the function in which a task completes */
 #define INTERACTION_REQUEST 4u    /* and that which is told the endpoint of a request that has come */
+#define INTERACTION_STARTUP 5u    /* the function that the runtime calls before the program */
 #define OPERATION_CODE 192u
 
 struct operation { /* what is put into the IL of a method */
@@ -16,7 +17,8 @@ struct operation { /* what is put into the IL of a method */
 
 extern bool interactions_on; /* they are recorded */
 extern bool requests_on;     /* requests that come are marked */
-#define operations_on() (interactions_on || requests_on)
+extern bool startup_on;      /* code of ours is called before the program: meters.c */
+#define operations_on() (interactions_on || requests_on || startup_on)
 
 /* operations.c. By the method's name alone: may it be one? */
 bool operations_may_be(const utf16 *method, uint32_t length);

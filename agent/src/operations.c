@@ -6,19 +6,22 @@
  *   tasks     Task.FinishContinuations, through which each task goes that completes.
  *   requests  SetEndpoint of Microsoft.AspNetCore.Http.EndpointHttpContextExtensions, by which routing chooses what answers a request. The text is what
  *             the endpoint's DisplayName says.
+ *   startup   ManagedStartup of System.StartupHookProvider (.NET 8), which the runtime calls before the program. Before it returns it has what
+ *             meters.c says loaded as a startup hook, as the runtime itself does with those that a debugger names.
  *
  * The tokens that the code needs are made in the module's metadata. Members are named as those of the method's own class, or of what its signature
  * has: the runtime looks for them in base classes, too, and no assembly has to be named. */
 #include "arena.h"
 #include "interactions.h"
+#include "meters.h"
 
 #include <string.h>
 
 #define MAX_BASES 64u
 #define MAX_SIGNATURE 256u
 
-enum { LDARG_0 = 0x02, LDARG_1 = 0x03, LDNULL = 0x14, LDC_I8 = 0x21, DUP = 0x25, CALLI = 0x29, BRFALSE_S = 0x2C, BRTRUE_S = 0x2D, CALLVIRT = 0x6F, LDFLD = 0x7B, CONV_I = 0xD3 };
-enum { HAS_THIS = 0x20, GENERIC = 0x10, BOOLEAN = 0x02, I4 = 0x08, STRING = 0x0E, VALUE_TYPE = 0x11, CLASS = 0x12, GENERIC_INST = 0x15 };
+enum { LDARG_0 = 0x02, LDARG_1 = 0x03, LDNULL = 0x14, LDC_I8 = 0x21, DUP = 0x25, CALL = 0x28, CALLI = 0x29, BRFALSE_S = 0x2C, BRTRUE_S = 0x2D, CALLVIRT = 0x6F, LDFLD = 0x7B, CONV_I = 0xD3 };
+enum { HAS_THIS = 0x20, GENERIC = 0x10, NOTHING = 0x01, BOOLEAN = 0x02, CHARACTER = 0x03, I4 = 0x08, STRING = 0x0E, POINTER = 0x0F, VALUE_TYPE = 0x11, CLASS = 0x12, GENERIC_INST = 0x15 };
 
 struct site { /* a method that is looked at */
     void *import, *emit;
@@ -57,7 +60,7 @@ static bool is_send(const utf16 *name, uint32_t length)
 
 bool operations_may_be(const utf16 *name, uint32_t length)
 {
-    return (requests_on && is(name, length, "SetEndpoint")) ||
+    return (requests_on && is(name, length, "SetEndpoint")) || (startup_on && is(name, length, "ManagedStartup")) ||
            (interactions_on && (is_command(name, length) || is_send(name, length) || is(name, length, "FinishContinuations")));
 }
 
@@ -89,7 +92,7 @@ static bool names_commands(void *import)
 bool operations_may_be_in(void *info, uintptr_t module)
 {
     static const char *const own[] = {"/Microsoft.AspNetCore.Http.Abstractions.dll", "/System.Private.CoreLib.dll", "/System.Net.Http.dll", "/System.Data.Common.dll"};
-    uint32_t first = requests_on ? 0 : 1, n = interactions_on ? sizeof own / sizeof *own : 1;
+    uint32_t first = requests_on ? 0 : 1, n = interactions_on ? sizeof own / sizeof *own : startup_on ? 2 : 1;
     utf16 path[WIRE_MAX_NAME];
     uint32_t length = 0, flags = 0;
     uintptr_t assembly;
@@ -386,6 +389,18 @@ static void write_endpoint(struct site *s, struct operation *o)
     o->begin_bytes = c.n;
 }
 
+/* The runtime's own function takes a path, and does nothing where startup hooks are off. */
+static void write_startup(struct site *s, struct operation *o)
+{
+    static const uint8_t takes_path[] = {0, 1, NOTHING, POINTER, CHARACTER};
+    struct code c = {o->end, 0};
+    uint32_t token = 0;
+    s->failed = SLOT(s->import, IMPORT_FIND_METHOD, uint32_t, const utf16 *, const uint8_t *, uint32_t, uint32_t *)(s->import, s->type, u"CallStartupHook", takes_path, sizeof takes_path, &token) < 0 || s->failed;
+    put_address(&c, (uintptr_t)meters_hook());
+    put_token(&c, CALL, token);
+    o->end_bytes = c.n;
+}
+
 /* ── methods ────────────────────────────────────────────────────────────────────────────────────────────────── */
 
 /* The same of a generic class, whose code belongs to no class alone, by metadata: each of its base classes is generic and of this module, up to
@@ -443,6 +458,8 @@ static bool is_command_class(void *info, uintptr_t class_id, struct site *s)
 
 static uint32_t kind_of(void *info, struct site *s, uintptr_t class_id)
 {
+    if (is(s->name, s->length, "ManagedStartup"))
+        return s->is_static && is(s->type_name, s->type_length, "System.StartupHookProvider") ? INTERACTION_STARTUP : 0;
     if (s->is_static)
         return is(s->name, s->length, "SetEndpoint") && is(s->type_name, s->type_length, "Microsoft.AspNetCore.Http.EndpointHttpContextExtensions") &&
                        s->second != 0 ? INTERACTION_REQUEST : 0;
@@ -468,6 +485,8 @@ static bool write(void *info, struct site *s, uintptr_t module, struct operation
         write_request(s, o);
     else if (o->kind == INTERACTION_REQUEST)
         write_endpoint(s, o);
+    else if (o->kind == INTERACTION_STARTUP)
+        write_startup(s, o);
     else
         write_completion(s, o);
     if (result == RETURNS_TASK)

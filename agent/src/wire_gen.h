@@ -31,17 +31,18 @@
 #define WIRE_REGION_THREAD_SETS 0x6u /* struct wire_thread_set */
 #define WIRE_REGION_SCOPES 0x7u /* struct wire_scope, by thread */
 #define WIRE_REGION_INTERACTIONS 0x8u /* struct wire_interaction */
-#define WIRE_REGION_TIMINGS 0x9u /* struct wire_timing */
-#define WIRE_REGION_WAITS 0xau /* struct wire_waits */
-#define WIRE_REGION_CLOCKS 0xbu /* struct wire_clock, by thread */
-#define WIRE_REGION_ACTIVATIONS 0xcu /* struct wire_activation */
-#define WIRE_REGION_ACTED 0xdu /* struct wire_acted */
-#define WIRE_REGION_INCLUSIVES 0xeu /* struct wire_inclusive */
-#define WIRE_REGION_SITE_TIMINGS 0xfu /* struct wire_site_timing, by site */
-#define WIRE_REGION_COUNTS 0x10u /* struct wire_counts, by timing */
-#define WIRE_REGION_SYSTEM_EVENTS 0x11u /* struct wire_system_event */
-#define WIRE_REGION_TRACE 0x12u /* struct wire_trace_chunk */
-#define WIRE_REGION_COUNT 0x13u
+#define WIRE_REGION_METER_VALUES 0x9u /* struct wire_meter_value */
+#define WIRE_REGION_TIMINGS 0xau /* struct wire_timing */
+#define WIRE_REGION_WAITS 0xbu /* struct wire_waits */
+#define WIRE_REGION_CLOCKS 0xcu /* struct wire_clock, by thread */
+#define WIRE_REGION_ACTIVATIONS 0xdu /* struct wire_activation */
+#define WIRE_REGION_ACTED 0xeu /* struct wire_acted */
+#define WIRE_REGION_INCLUSIVES 0xfu /* struct wire_inclusive */
+#define WIRE_REGION_SITE_TIMINGS 0x10u /* struct wire_site_timing, by site */
+#define WIRE_REGION_COUNTS 0x11u /* struct wire_counts, by timing */
+#define WIRE_REGION_SYSTEM_EVENTS 0x12u /* struct wire_system_event */
+#define WIRE_REGION_TRACE 0x13u /* struct wire_trace_chunk */
+#define WIRE_REGION_COUNT 0x14u
 #define WIRE_LOSS_ARENA_FULL 0x0u /* memory limit or file system full */
 #define WIRE_LOSS_NO_THREAD_STATE 0x1u /* no memory for a thread's tables */
 #define WIRE_LOSS_REENTERED 0x2u /* allocation inside the agent's own call into the runtime */
@@ -73,7 +74,9 @@
 #define WIRE_LOSS_COUNTS 0x1cu /* intervals of which the CPU counters are not known */
 #define WIRE_LOSS_SYSTEM_EVENTS 0x1du /* system events that are not in the list */
 #define WIRE_LOSS_CALLS_NESTED 0x1eu /* calls by the runtime in searches for handlers, within too many others */
-#define WIRE_LOSS_COUNT 0x1fu
+#define WIRE_LOSS_METERS 0x1fu /* measurements without a row of their tags */
+#define WIRE_LOSS_METER_CALLBACKS 0x20u /* observable instruments that threw */
+#define WIRE_LOSS_COUNT 0x21u
 #define WIRE_MAX_IL_MAP 0x2000u /* points of one body */
 #define WIRE_MAX_NAME 0x400u /* UTF-16 units of one name */
 #define WIRE_MAX_TYPE_ARGUMENTS 0x40u /* of one type or function */
@@ -217,6 +220,19 @@
 #define WIRE_COUNTER_WRITES 0x7u /* of blocks */
 #define WIRE_COUNTER_TASK_CLOCK 0x8u /* ns of processor time */
 #define WIRE_COUNTER_PERF 0x9u /* a perf event */
+#define WIRE_RECORD_METER_COUNTER 0x17u
+#define WIRE_RECORD_METER_STATE 0x18u
+#define WIRE_METER_OLD_RUNTIME 0x1u /* nothing listens */
+#define WIRE_METER_NO_FILE 0x2u /* the same */
+#define WIRE_METER_WANTED 0x3u
+#define WIRE_METER_LISTENING 0x4u
+#define WIRE_METER_ADDED 0x1u /* a counter */
+#define WIRE_METER_UP_DOWN 0x2u /* an up-down counter */
+#define WIRE_METER_SET 0x3u /* a gauge, or an observable up-down counter */
+#define WIRE_METER_TOTAL 0x4u /* an observable counter */
+#define WIRE_METER_MEASURED 0x5u /* a histogram */
+#define WIRE_METER_KINDS 0x6u
+#define WIRE_MAX_METER_COUNTERS 0x4e20u /* instruments with their tags */
 #define WIRE_EVENT_SCHED 0x1u /* context switches */
 #define WIRE_EVENT_FAULTS 0x2u /* page faults */
 #define WIRE_EVENT_IO 0x4u /* blocks of disks */
@@ -319,8 +335,8 @@ struct wire_header {
     uint64_t gap_ticks; /* an interval without a context switch is shorter, MechanismGap */
     uint64_t ready_measured; /* 1: ready is what the kernel says of each thread, 0: an estimate by the numbers of switches */
     struct wire_overhead overhead; /* what the probes themselves take */
-    struct wire_region_entry regions[19]; /* by Region */
-    struct wire_loss_entry losses[31]; /* by Loss */
+    struct wire_region_entry regions[20]; /* by Region */
+    struct wire_loss_entry losses[33]; /* by Loss */
     uint64_t walks; /* GCs at whose start the runtime walked generation 0, lifetime */
     uint64_t left_out; /* objects that the runtime allocated for events that the agent asked for: not the program's */
     uint64_t left_out_bytes; /* their heap bytes */
@@ -335,7 +351,7 @@ struct wire_header {
     uint32_t system_events; /* EventSched and so on: what is listed, time */
     uint32_t reserved;
 };
-_Static_assert(sizeof(struct wire_header) == 1736, "layout");
+_Static_assert(sizeof(struct wire_header) == 1816, "layout");
 _Static_assert(offsetof(struct wire_header, magic) == 0, "layout");
 _Static_assert(offsetof(struct wire_header, version) == 8, "layout");
 _Static_assert(offsetof(struct wire_header, state) == 12, "layout");
@@ -366,20 +382,20 @@ _Static_assert(offsetof(struct wire_header, gap_ticks) == 144, "layout");
 _Static_assert(offsetof(struct wire_header, ready_measured) == 152, "layout");
 _Static_assert(offsetof(struct wire_header, overhead) == 160, "layout");
 _Static_assert(offsetof(struct wire_header, regions) == 192, "layout");
-_Static_assert(offsetof(struct wire_header, losses) == 800, "layout");
-_Static_assert(offsetof(struct wire_header, walks) == 1544, "layout");
-_Static_assert(offsetof(struct wire_header, left_out) == 1552, "layout");
-_Static_assert(offsetof(struct wire_header, left_out_bytes) == 1560, "layout");
-_Static_assert(offsetof(struct wire_header, answered) == 1568, "layout");
-_Static_assert(offsetof(struct wire_header, forced) == 1572, "layout");
-_Static_assert(offsetof(struct wire_header, snapshots) == 1576, "layout");
-_Static_assert(offsetof(struct wire_header, counters) == 1580, "layout");
-_Static_assert(offsetof(struct wire_header, trace_freed) == 1584, "layout");
-_Static_assert(offsetof(struct wire_header, cpu_counters) == 1592, "layout");
-_Static_assert(offsetof(struct wire_header, ready) == 1720, "layout");
-_Static_assert(offsetof(struct wire_header, probes_out) == 1724, "layout");
-_Static_assert(offsetof(struct wire_header, system_events) == 1728, "layout");
-_Static_assert(offsetof(struct wire_header, reserved) == 1732, "layout");
+_Static_assert(offsetof(struct wire_header, losses) == 832, "layout");
+_Static_assert(offsetof(struct wire_header, walks) == 1624, "layout");
+_Static_assert(offsetof(struct wire_header, left_out) == 1632, "layout");
+_Static_assert(offsetof(struct wire_header, left_out_bytes) == 1640, "layout");
+_Static_assert(offsetof(struct wire_header, answered) == 1648, "layout");
+_Static_assert(offsetof(struct wire_header, forced) == 1652, "layout");
+_Static_assert(offsetof(struct wire_header, snapshots) == 1656, "layout");
+_Static_assert(offsetof(struct wire_header, counters) == 1660, "layout");
+_Static_assert(offsetof(struct wire_header, trace_freed) == 1664, "layout");
+_Static_assert(offsetof(struct wire_header, cpu_counters) == 1672, "layout");
+_Static_assert(offsetof(struct wire_header, ready) == 1800, "layout");
+_Static_assert(offsetof(struct wire_header, probes_out) == 1804, "layout");
+_Static_assert(offsetof(struct wire_header, system_events) == 1808, "layout");
+_Static_assert(offsetof(struct wire_header, reserved) == 1812, "layout");
 
 struct wire_ip {
     uint64_t address; /* the return address */
@@ -534,6 +550,20 @@ _Static_assert(offsetof(struct wire_interaction, unwaited) == 40, "layout");
 _Static_assert(offsetof(struct wire_interaction, total_ns) == 48, "layout");
 _Static_assert(offsetof(struct wire_interaction, min_ns) == 56, "layout");
 _Static_assert(offsetof(struct wire_interaction, max_ns) == 64, "layout");
+
+struct wire_meter_value {
+    uint64_t count; /* measurements; stored last */
+    uint64_t sum; /* of all of them */
+    uint64_t last; /* the last one */
+    uint64_t min; /* of MeterMeasured; of no measurement the greatest number there is */
+    uint64_t max; /* the same, the least number */
+};
+_Static_assert(sizeof(struct wire_meter_value) == 40, "layout");
+_Static_assert(offsetof(struct wire_meter_value, count) == 0, "layout");
+_Static_assert(offsetof(struct wire_meter_value, sum) == 8, "layout");
+_Static_assert(offsetof(struct wire_meter_value, last) == 16, "layout");
+_Static_assert(offsetof(struct wire_meter_value, min) == 24, "layout");
+_Static_assert(offsetof(struct wire_meter_value, max) == 32, "layout");
 
 struct wire_timing {
     uint32_t parent; /* number (index plus one) of the caller's timing; always smaller than the own; 0: a root, whose Lead is 0 */

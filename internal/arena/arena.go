@@ -190,6 +190,12 @@ func (a *Arena) Interactions() []wire.Interaction {
 	return rows[wire.Interaction](a.region(wire.RegionInteractions))
 }
 
+// MeterValues returns what instruments of meters measured, by wire.MeterCounter.ID less one. They change: see
+// MeterValue.
+func (a *Arena) MeterValues() []wire.MeterValue {
+	return rows[wire.MeterValue](a.region(wire.RegionMeterValues))
+}
+
 // Timings returns the calling-context trees of all threads so far; a timing's number is its index plus one. Their
 // counters may still grow: see Timing.
 func (a *Arena) Timings() []wire.Timing { return rows[wire.Timing](a.region(wire.RegionTimings)) }
@@ -379,6 +385,15 @@ func Interaction(i *wire.Interaction) wire.Interaction {
 	out.TotalNS = atomic.LoadUint64(&i.TotalNS)
 	out.MinNS, out.MaxNS = atomic.LoadUint64(&i.MinNS), atomic.LoadUint64(&i.MaxNS)
 	out.Started = atomic.LoadUint64(&i.Started)
+	return out
+}
+
+// MeterValue reads a row while threads may change it, each field whole. How many measurements there were is read first,
+// so what is counted is in the sum.
+func MeterValue(v *wire.MeterValue) wire.MeterValue {
+	out := wire.MeterValue{Count: atomic.LoadUint64(&v.Count)}
+	out.Sum, out.Last = atomic.LoadUint64(&v.Sum), atomic.LoadUint64(&v.Last)
+	out.Min, out.Max = atomic.LoadUint64(&v.Min), atomic.LoadUint64(&v.Max)
 	return out
 }
 

@@ -143,7 +143,7 @@ func (a *attachFlags) check(changed func(string) bool) error {
 	if err := a.steer.check(); err != nil {
 		return err
 	}
-	return a.checkMeters()
+	return a.checkMeters(false)
 }
 
 func (a *attachFlags) run(e *environment, pid int) error {

@@ -24,7 +24,7 @@ func newCountersCommand(e *environment) *cobra.Command {
 		Short: "List what the operating system counts for a process, or show what was counted over time",
 		Long: "List the counters that clrprof run samples (--sample-counters), with their units, and whether this\n" +
 			"machine has them. With a session: what they said over time, and what programs counted themselves by\n" +
-			"event sources (run --meter). A sum only grows, since the process, its control group or the\n" +
+			"meters and event sources (run --meter). A sum only grows, since the process, its control group or the\n" +
 			"machine began, or since it was first sampled; a level is what it was at that moment. Collections, the\n" +
 			"heap and allocations over time are exact and elsewhere: report SESSION gcs, and the tables of slices.\n" +
 			"With --cpu: the counters of the processor and the kernel that run --time --cpu-counters reads where\n" +

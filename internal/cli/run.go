@@ -27,6 +27,7 @@ import (
 	"github.com/clrprof/clrprof/internal/instrument"
 	"github.com/clrprof/clrprof/internal/launch"
 	"github.com/clrprof/clrprof/internal/live"
+	"github.com/clrprof/clrprof/internal/pattern"
 	"github.com/clrprof/clrprof/internal/quantity"
 	"github.com/clrprof/clrprof/internal/report"
 	"github.com/clrprof/clrprof/internal/report/text"
@@ -203,8 +204,9 @@ func (r *runFlags) addWatching(f *pflag.FlagSet) {
 	f.IntVar(&r.sample, "sample-counters", defaultSample,
 		"milliseconds between samples of what the operating system counts (clrprof counters lists it), from 10 on; "+
 			"0: none")
-	f.StringArrayVar(&r.meters, "meter", nil, "also sample the counters of the event source of this name, such as "+
-		"System.Runtime (the program's runtime does that, and allocates for it)")
+	f.StringArrayVar(&r.meters, "meter", nil, "also sample what programs count: the meters that match, such as 'Shop.*', "+
+		"and the event source of exactly this name, such as System.Runtime (code in the program does that, and "+
+		"allocates for it)")
 	r.steer.add(f)
 	f.StringVar(&r.live, "live", "", "serve a page that shows what is recorded while the command runs, and then the "+
 		"session; an address to listen on may follow: --live=127.0.0.1:8123")
@@ -418,7 +420,7 @@ func (r *runFlags) choose(changed func(string) bool) error {
 	if err := r.steer.check(); err != nil {
 		return err
 	}
-	if err := r.checkMeters(); err != nil {
+	if err := r.checkMeters(true); err != nil {
 		return err
 	}
 	if err := r.functions.check(); err != nil {
@@ -509,7 +511,8 @@ func (r *runFlags) options(e *environment, command []string) (collect.Options, e
 			CPUCounters:  cpucounter.Variable(r.counters),
 			SystemEvents: systemevent.Variable(r.eventKinds, r.eventLimit),
 			MarkRequests: r.functions.markRequests,
-			Agent:        e.getenv("CLRPROF_AGENT"), Kept: r.steer.keptSignals()},
+			Meters:       r.meters, MeterInterval: time.Duration(r.sample) * time.Millisecond,
+			Agent: e.getenv("CLRPROF_AGENT"), Kept: r.steer.keptSignals()},
 		Output: r.output, Name: targetName(command), Force: r.force, Filter: rules,
 		Facts: facts, Begin: now, Group: r.followGroups(), Sample: quantity.Nanoseconds(r.sample) * 1_000_000,
 		Meters: r.meters, MarkAt: r.functions.marks, Limits: r.functions.limits, Trace: traced,
@@ -532,8 +535,9 @@ func (r *runFlags) checkLimits() (int64, error) {
 	return limit, nil
 }
 
-// checkMeters refuses what no event source can be called.
-func (r *runFlags) checkMeters() error {
+// checkMeters refuses what no meter or event source can be called. Names of event sources are exact, and meters are
+// sampled only where the command starts the process.
+func (r *runFlags) checkMeters(startsProcess bool) error {
 	if len(r.meters) > 0 && r.sample == 0 {
 		return usage("--meter needs samples: --sample-counters is 0")
 	}
@@ -541,8 +545,12 @@ func (r *runFlags) checkMeters() error {
 		return usage("--meter: want at most %d of them", collect.MaxMeterNames)
 	}
 	for _, name := range r.meters {
-		if !eventpipe.ValidName(name) || strings.Contains(name, "*") {
-			return usage("--meter %q: want the exact name of an event source, such as System.Runtime", name)
+		switch {
+		case !startsProcess && strings.Contains(name, "*"):
+			return usage("--meter %q: attach samples event sources alone, by their exact names: meters have to be listened "+
+				"to from the start of a process, with clrprof run", name)
+		case !eventpipe.ValidName(name) || pattern.IsExpression(name):
+			return usage("--meter %q: want a name, such as System.Runtime, or one of meters with *, such as Shop.*", name)
 		}
 	}
 	return nil

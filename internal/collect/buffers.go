@@ -10,7 +10,8 @@ import (
 var bufferNames = [wire.RegionCount]string{wire.RegionLog: "log", wire.RegionIPs: "addresses",
 	wire.RegionNodes: "nodes", wire.RegionSites: "sites", wire.RegionDeaths: "deaths", wire.RegionAges: "ages",
 	wire.RegionThreadSets: "thread_sets", wire.RegionScopes: "scopes", wire.RegionInteractions: "interactions",
-	wire.RegionTimings: "timings", wire.RegionWaits: "waits", wire.RegionClocks: "clocks",
+	wire.RegionMeterValues: "meter_values",
+	wire.RegionTimings:     "timings", wire.RegionWaits: "waits", wire.RegionClocks: "clocks",
 	wire.RegionActivations: "calls", wire.RegionActed: "waiting_calls", wire.RegionInclusives: "folded_calls",
 	wire.RegionSiteTimings: "site_timings", wire.RegionTrace: "trace", wire.RegionCounts: "cpu_counters",
 	wire.RegionSystemEvents: "system_events"}

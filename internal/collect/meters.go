@@ -11,6 +11,7 @@ import (
 
 	"github.com/clrprof/clrprof/internal/arena"
 	"github.com/clrprof/clrprof/internal/eventpipe"
+	"github.com/clrprof/clrprof/internal/pattern"
 	"github.com/clrprof/clrprof/internal/quantity"
 	"github.com/clrprof/clrprof/internal/session"
 	"github.com/clrprof/clrprof/internal/wire"
@@ -37,15 +38,23 @@ const endOfMeters = 5 * time.Second
 
 // meters are what the runtimes of all processes say that programs count.
 type meters struct {
-	names    []string
-	interval quantity.Nanoseconds
-	sources  []*meterSource               // in the order of their processes
-	ids      map[string]int64             // by label
-	counters []session.Counter            // that are not written
-	kept     map[[2]int64]*keptPoint      // by process and counter
-	rows     []session.CounterValue       // that are not written
-	seen     map[string]bool              // names of which there are values
-	troubles map[session.ProcessID]string // why there is less of a process than was asked for
+	names     []string
+	interval  quantity.Nanoseconds
+	listening bool           // meters are sampled, too
+	sources   []*meterSource // in the order of their processes
+	ids       map[label]int64
+	counters  []session.Counter            // that are not written
+	told      [2]int                       // of these, and of rows: those that who watches was told
+	kept      map[[2]int64]*keptPoint      // by process and counter
+	rows      []session.CounterValue       // that are not written
+	seen      map[string]bool              // names of which there are values
+	troubles  map[session.ProcessID]string // why there is less of a process than was asked for
+}
+
+// label is what a counter is called. An event source and a meter can have one of the same name.
+type label struct {
+	name    string
+	ofMeter bool
 }
 
 // keptPoint is the last value of a counter.
@@ -63,6 +72,8 @@ type meterSource struct {
 	until      quantity.Nanoseconds // then it is looked at only when a slice ends
 	begun      bool                 // its runtime is asked, or never will be
 	unrecorded bool                 // nothing of it is recorded, and that is said
+	unasked    bool                 // no event source is asked for
+	measured   *measured            // by its meters
 	done       chan struct{}        // closed when there is no more
 	stop       chan struct{}        // closed when no more is wanted
 
@@ -76,14 +87,19 @@ type meterSource struct {
 	failure  error      // there is no session
 }
 
-// sampleMeters makes the recorder sample counters of event sources.
-func (r *Recorder) sampleMeters(names []string, interval quantity.Nanoseconds) {
+// sampleMeters makes the recorder sample counters of event sources, and of meters if code in the programs listens to
+// them.
+func (r *Recorder) sampleMeters(names []string, interval quantity.Nanoseconds, listening bool) {
 	if len(names) == 0 || interval == 0 {
 		return
 	}
-	m := &meters{names: names, interval: interval, ids: map[string]int64{}, kept: map[[2]int64]*keptPoint{},
+	r.meters = newMeters(names, interval)
+	r.meters.listening = listening
+}
+
+func newMeters(names []string, interval quantity.Nanoseconds) *meters {
+	return &meters{names: names, interval: interval, ids: map[label]int64{}, kept: map[[2]int64]*keptPoint{},
 		seen: map[string]bool{}, troubles: map[session.ProcessID]string{}}
-	r.meters = m
 }
 
 // oldestSampled is the first version of .NET whose programs do not hang when they end while they are sampled for the
@@ -97,10 +113,10 @@ var (
 )
 
 // addProcess notes a process that is new. Its runtime is asked when the agent says that it runs.
-func (m *meters) addProcess(process session.ProcessID, a *arena.Arena, pid int) {
-	m.sources = append(m.sources, &meterSource{process: process, arena: a, pid: pid, done: make(chan struct{}),
-		until: Monotonic() + longestStart,
-		stop:  make(chan struct{}), owner: map[string]int{}})
+func (m *meters) addProcess(process session.ProcessID, by *measured, a *arena.Arena, pid int) {
+	m.sources = append(m.sources, &meterSource{process: process, measured: by, arena: a, pid: pid,
+		done: make(chan struct{}), until: Monotonic() + longestStart,
+		stop: make(chan struct{}), owner: map[string]int{}})
 }
 
 // A process is looked at so often, and for so long, until its runtime has accepted the agent: that takes milliseconds,
@@ -145,15 +161,22 @@ func (m *meters) begin(s *meterSource, h *wire.Header) {
 	switch {
 	case wire.State(h.State) == wire.StateFailed:
 		s.unrecorded = true
+	case len(m.exact()) == 0:
+		s.unasked = true
 	case h.RuntimeMajor < oldestSampled:
 		s.failure = errOldRuntime
 	case wire.State(h.State).Over():
 		s.failure = errEnded
 	default:
-		go s.run(m.names, m.interval)
+		go s.run(m.exact(), m.interval)
 		return
 	}
 	close(s.done)
+}
+
+// exact are the names that can be those of event sources.
+func (m *meters) exact() []string {
+	return slices.DeleteFunc(slices.Clone(m.names), func(name string) bool { return strings.Contains(name, "*") })
 }
 
 // An event source that is asked for in the moment in which the program makes it, after the source and before its
@@ -325,12 +348,20 @@ func (m *meters) take(r *Recorder, s *meterSource) {
 	points := s.points
 	s.points = nil
 	s.lock.Unlock()
-	counters, rows := len(m.counters), len(m.rows)
 	for i := range points {
 		m.add(s.process, &points[i], max(0, points[i].Time-r.start))
 	}
-	r.rec.TellCounters(m.counters[counters:])
-	r.rec.TellCounterValues(m.rows[rows:])
+	m.tell(r)
+}
+
+// tell tells who watches what is new.
+func (m *meters) tell(r *Recorder) {
+	if m == nil {
+		return
+	}
+	r.rec.TellCounters(m.counters[m.told[0]:])
+	r.rec.TellCounterValues(m.rows[m.told[1]:])
+	m.told = [2]int{len(m.counters), len(m.rows)}
 }
 
 // takeAll takes what is new of all processes.
@@ -340,11 +371,17 @@ func (m *meters) takeAll(r *Recorder) {
 	}
 }
 
-// add takes a value. They are kept more rarely with the age of the recording, like samples; the last one always is.
+// add takes a value of an event source.
 func (m *meters) add(process session.ProcessID, p *eventpipe.Point, at quantity.Nanoseconds) {
 	value, fraction, ok := session.SplitNumber(p.Value)
-	id, known := m.id(p)
-	if !ok || !known {
+	m.put(process, &p.Counter, false, at, number{value, fraction, !ok})
+}
+
+// put takes a value. They are kept more rarely with the age of the recording, like samples; the last one always is.
+func (m *meters) put(process session.ProcessID, of *eventpipe.Counter, ofMeter bool, at quantity.Nanoseconds,
+	n number) {
+	id, known := m.id(of, ofMeter)
+	if n.none || !known {
 		return
 	}
 	key := [2]int64{int64(process), id}
@@ -353,7 +390,7 @@ func (m *meters) add(process session.ProcessID, p *eventpipe.Point, at quantity.
 		k = &keptPoint{written: -m.interval}
 		m.kept[key] = k
 	}
-	k.row = session.CounterValue{Time: at, Process: process, Counter: id, Value: value, Fraction: fraction}
+	k.row = session.CounterValue{Time: at, Process: process, Counter: id, Value: n.whole, Fraction: n.fraction}
 	k.pending = at-k.written < at/samplesOfAge || at == k.written
 	if !k.pending {
 		k.written = at
@@ -361,23 +398,32 @@ func (m *meters) add(process session.ProcessID, p *eventpipe.Point, at quantity.
 	}
 }
 
-// id is the counter of a point.
-func (m *meters) id(p *eventpipe.Point) (int64, bool) {
-	row := session.Counter{Name: p.Name, Unit: cmp.Or(p.Unit, "count"), IsSum: p.Sum, Meaning: p.Meaning, Tags: p.Tags}
-	label := row.Label()
-	if id, ok := m.ids[label]; ok {
+// id is the counter that a value is of.
+func (m *meters) id(of *eventpipe.Counter, ofMeter bool) (int64, bool) {
+	row := session.Counter{Name: of.Name, Unit: cmp.Or(of.Unit, "count"), IsSum: of.Sum, Meaning: of.Meaning,
+		Tags: of.Tags}
+	called := label{row.Label(), ofMeter}
+	if id, ok := m.ids[called]; ok {
 		return id, true
 	}
-	m.seen[p.Source] = true
+	for _, name := range m.names {
+		m.seen[name] = m.seen[name] || pattern.Wildcard(name).Match(pattern.NamesOf(of.Source))
+	}
+	if _, taken := m.ids[label{called.name, !ofMeter}]; taken {
+		row.Name += otherOfName[ofMeter]
+	}
 	if len(m.ids) >= maxMeterCounters {
 		m.troubles[0] = fmt.Sprintf("there are more than %d counters: others are left out", maxMeterCounters)
 		return 0, false
 	}
 	row.ID = firstMeterCounter + int64(len(m.ids))
-	m.ids[label] = row.ID
+	m.ids[called] = row.ID
 	m.counters = append(m.counters, row)
 	return row.ID, true
 }
+
+// otherOfName is what the second of an event source and a meter is called besides that have a counter of one name.
+var otherOfName = map[bool]string{false: " (event source)", true: " (meter)"}
 
 // write writes what is new, and in the end what is missing.
 func (m *meters) write(r *Recorder, last bool) error {
@@ -388,6 +434,7 @@ func (m *meters) write(r *Recorder, last bool) error {
 		}
 		m.take(r, s)
 	}
+	m.tell(r)
 	if err := r.rec.AddLosses(m.losses(last)); err != nil {
 		return err
 	}
@@ -400,7 +447,7 @@ func (m *meters) write(r *Recorder, last bool) error {
 	if err := r.rec.AddCounterValues(m.rows); err != nil {
 		return err
 	}
-	m.counters, m.rows = nil, m.rows[:0]
+	m.counters, m.rows, m.told = nil, m.rows[:0], [2]int{}
 	return nil
 }
 
@@ -408,7 +455,7 @@ func (m *meters) write(r *Recorder, last bool) error {
 func (m *meters) losses(last bool) []session.Loss {
 	var out []session.Loss
 	for _, s := range m.sources {
-		if s.why(last) != nil {
+		if s.why(last) != nil || s.unmeasured(last) != nil {
 			out = append(out, session.Loss{Process: s.process, Reason: session.LossCounters, Events: 1})
 		}
 	}
@@ -419,10 +466,18 @@ func (m *meters) losses(last bool) []session.Loss {
 func (s *meterSource) why(last bool) error {
 	s.lock.Lock()
 	defer s.lock.Unlock()
-	if last && s.failure == nil && len(s.sessions) == 0 && !s.unrecorded {
+	if last && s.failure == nil && len(s.sessions) == 0 && !s.unrecorded && !s.unasked {
 		s.failure = errSilent
 	}
 	return s.failure
+}
+
+// unmeasured says why the meters of a process are not sampled, nil if nothing is known to be in the way.
+func (s *meterSource) unmeasured(last bool) error {
+	if s.measured == nil || s.unrecorded {
+		return nil
+	}
+	return s.measured.why(last)
 }
 
 // finish adds the last values, which it returns, and rows for what was asked for and is not there.
@@ -439,10 +494,10 @@ func (m *meters) finish() (last []session.CounterValue) {
 	m.rows = append(m.rows, last...)
 	slices.SortStableFunc(m.rows, order)
 	reasons, unseen := m.reasons(), false
-	for i, p := range m.names {
-		if !m.seen[p] {
+	for i, name := range m.names {
+		if !m.seen[name] {
 			unseen = true
-			m.addMissing(i, p, cmp.Or(reasons, noSource))
+			m.addMissing(i, name, cmp.Or(reasons, m.nobodyHas(name)))
 		}
 	}
 	if reasons != "" && !unseen {
@@ -457,10 +512,17 @@ func (m *meters) addMissing(i int, name, why string) {
 		Meaning: "what --meter asked for", Missing: why})
 }
 
-// noSource is why there are no values of what was asked for, if nothing else is known. Meters of
-// System.Diagnostics.Metrics are not sampled: a program can hang when it ends while the runtime reads them for the
-// first time, with any tool.
-const noSource = "no process has an event source of exactly this name with counters; meters are not sampled"
+// nobodyHas is why there are no values of what was asked for, if nothing else is known. A meter appears with its first
+// measurement.
+func (m *meters) nobodyHas(name string) string {
+	switch {
+	case !m.listening:
+		return "no process has an event source of exactly this name with counters; meters are sampled by run alone"
+	case strings.Contains(name, "*"):
+		return "no meter of such a name has measured anything; event sources are sampled by their exact names"
+	}
+	return "no process has an event source of exactly this name with counters, or a meter that has measured anything"
+}
 
 // reasons says why there is less than was asked for, "" if nothing is known to be missing.
 func (m *meters) reasons() string {
@@ -486,6 +548,9 @@ func (s *meterSource) said() []string {
 	var out []string
 	if s.failure != nil {
 		out = append(out, s.failure.Error())
+	}
+	if why := s.unmeasured(true); why != nil {
+		out = append(out, why.Error())
 	}
 	lost := uint64(0)
 	for n, troubles := range s.troubles {

@@ -22,7 +22,7 @@ const hundredMilliseconds quantity.Nanoseconds = 100_000_000
 // newTestMeters samples these, without a process.
 func newTestMeters(names ...string) *meters {
 	var r Recorder
-	r.sampleMeters(names, hundredMilliseconds)
+	r.sampleMeters(names, hundredMilliseconds, false)
 	return r.meters
 }
 
@@ -176,7 +176,7 @@ func TestMeterStart(t *testing.T) {
 			t.Fatal(err)
 		}
 		m := newTestMeters("A")
-		m.addProcess(1, a, 1)
+		m.addProcess(1, &measured{}, a, 1)
 		if _, look := m.before(math.MaxInt64); !look {
 			t.Errorf("state %d: it is not looked at", x.state)
 		}

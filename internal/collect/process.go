@@ -42,6 +42,7 @@ var lossReasons = [wire.LossCount]string{
 	wire.LossTrace: session.LossTrace, wire.LossInteractions: session.LossInteractions,
 	wire.LossInteractionTexts: session.LossInteractionTexts, wire.LossSystemEvents: session.LossSystemEvents,
 	wire.LossCallsNested: session.LossCallsNested,
+	wire.LossMeters:      session.LossMeters, wire.LossMeterCallbacks: session.LossMeterCallbacks,
 }
 
 // lossEvents returns how often a loss happened. Losses of calls count these as objects.
@@ -51,7 +52,7 @@ func lossEvents(loss wire.Loss, l *wire.LossEntry) (events uint64, amount quanti
 		return max(l.Events, l.Objects), quantity.Amount{}
 	case wire.LossClockBackwards, wire.LossNotHooked, wire.LossAsyncNotHooked, wire.LossNotProbed, wire.LossWaits,
 		wire.LossCounts, wire.LossSystemEvents,
-		wire.LossNotLimited, wire.LossInteractions, wire.LossInteractionTexts:
+		wire.LossNotLimited, wire.LossInteractions, wire.LossInteractionTexts, wire.LossMeters, wire.LossMeterCallbacks:
 		return l.Events, quantity.Amount{}
 	}
 	return l.Events, quantity.Amount{Allocations: quantity.Count(l.Objects), Bytes: quantity.Bytes(l.Bytes)}
@@ -89,6 +90,7 @@ type process struct {
 	times        times
 	scopes       scopes
 	interactions interactions
+	measured     measured
 
 	collections []calltrace.Record // for the call trace
 
@@ -246,6 +248,12 @@ func (p *process) readLog(r *Recorder) error {
 			}
 		case wire.InteractionText:
 			p.interactions.addText(&record)
+		case wire.MeterState:
+			p.measured.addState(&record)
+		case wire.MeterCounter:
+			if err := p.measured.addCounter(&record); err != nil {
+				return fmt.Errorf("log at %d: %w", p.logRead, err)
+			}
 		case wire.NotProbed:
 			if err := p.addNotProbed(&record); err != nil {
 				return fmt.Errorf("log at %d: %w", p.logRead, err)

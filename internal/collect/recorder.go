@@ -137,6 +137,9 @@ func (r *Recorder) sync(now quantity.Nanoseconds, last bool) error {
 		if err := r.samples.write(r.rec); err != nil {
 			return err
 		}
+		for _, name := range r.names {
+			r.takeMeasured(r.processes[name], end)
+		}
 		if r.meters != nil {
 			if err := r.meters.write(r, last); err != nil {
 				return err
@@ -233,7 +236,7 @@ func (r *Recorder) addProcess(name string) error {
 	r.processes[name] = p
 	r.names = append(r.names, name)
 	if header, err := a.Header(); err == nil && r.meters != nil {
-		r.meters.addProcess(p.rec.ID(), a, r.outer(int(header.PID)))
+		r.meters.addProcess(p.rec.ID(), &p.measured, a, r.outer(int(header.PID)))
 	}
 	return nil
 }

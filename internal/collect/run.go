@@ -241,7 +241,7 @@ func (r *Recorder) take(o Options) {
 	r.group = o.Group
 	r.watch(o.Live)
 	r.sampleEvery(o.Sample)
-	r.sampleMeters(o.Meters, o.Sample)
+	r.sampleMeters(o.Meters, o.Sample, len(o.Launch.Meters) > 0)
 	r.markAt(o.MarkAt)
 	r.control.limits = o.Limits
 }

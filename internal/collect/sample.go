@@ -67,12 +67,14 @@ func (r *Recorder) sample(now quantity.Nanoseconds) error {
 			continue // what is wrong with an arena is said when it is read
 		}
 		found = true
+		r.takeMeasured(p, at)
 		s.add(at, p.rec.ID(), counter.Process(s.root, p.outer(int(header.PID))))
 	}
 	if found {
 		s.add(at, 0, counter.Machine(s.root))
 	}
 	r.rec.TellCounterValues(s.rows[before:])
+	r.meters.tell(r)
 	return nil
 }
 

@@ -11,6 +11,7 @@ import (
 	"strconv"
 	"strings"
 	"syscall"
+	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -58,14 +59,18 @@ const (
 	envRequests     = "CLRPROF_REQUESTS"     // 1: requests are marked
 	// counters of the processor and the kernel that are read where calls begin and end (cpucounter.Variable)
 	envCounters = "CLRPROF_COUNTERS"
-	envEvents   = "CLRPROF_EVENTS" // what of the operating system is listed (systemevent.Variable)
+	envMeters   = "CLRPROF_METERS" // patterns of meters that are sampled, one in a line
+	// path of the assembly that listens to them, and how often it reads observable instruments, in milliseconds
+	envMeterHook     = "CLRPROF_METER_HOOK"
+	envMeterInterval = "CLRPROF_METER_INTERVAL"
+	envEvents        = "CLRPROF_EVENTS" // what of the operating system is listed (systemevent.Variable)
 )
 
 // agentVariables are all that are meant for the agent.
 var agentVariables = []string{envArenas, envMemory, envNodes, envDepth, envLifetime, envFinalGC, envRoots, envSnapshot,
 	envTime, envTrace, envNoMemory,
 	envCollector, EnvDormant, envInstrument, envProbes, envSmall, envMine, envFolder, envRules, envActions,
-	envInteractions, envRequests, envCounters, envEvents}
+	envInteractions, envRequests, envCounters, envEvents, envMeters, envMeterHook, envMeterInterval}
 
 // Options tell how to start a target.
 type Options struct {
@@ -96,6 +101,10 @@ type Options struct {
 	// record calls to databases and over HTTP
 	Interactions bool
 	MarkRequests bool // mark each request of ASP.NET Core with its endpoint
+	// patterns of meters that are sampled, and how often observable instruments are read
+	Meters        []string
+	MeterInterval time.Duration
+	hook          string // path of the assembly that listens to them; "": nothing does
 
 	Agent       string // path of the library, "": the embedded one
 	Environment []string
@@ -142,6 +151,11 @@ func Start(o Options) (*Target, error) {
 	agent := o.Agent
 	if agent == "" {
 		if agent, err = agentbin.Extract(libraryFor(path), agentDirectories(o.Directory)); err != nil {
+			return nil, err
+		}
+	}
+	if len(o.Meters) > 0 {
+		if o.hook, err = agentbin.ExtractHook(agentDirectories(o.Directory)); err != nil {
 			return nil, err
 		}
 	}
@@ -242,6 +256,10 @@ func environment(o Options, agent string) []string {
 	}
 	if o.MarkRequests {
 		env = append(env, envRequests+"=1")
+	}
+	if o.hook != "" {
+		env = append(env, envMeterHook+"="+o.hook, envMeters+"="+strings.Join(o.Meters, "\n"),
+			envMeterInterval+"="+strconv.FormatInt(o.MeterInterval.Milliseconds(), 10))
 	}
 	if len(o.Actions) > 0 {
 		env = append(env, envActions+"="+strings.Join(o.Actions, "\n"))

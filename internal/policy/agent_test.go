@@ -43,8 +43,10 @@ var agentParts = []struct {
 	// What else is done at functions.
 	{"actions", 75, "actions.c actions.h", "control guest memory threads"},
 	// Calls to databases and over HTTP: which methods make them, what they send, and how long it takes.
-	{"interactions", 1170, "interactions.c interactions.h operations.c",
-		"allocations control guest machine memory names threads"},
+	{"interactions", 1195, "interactions.c interactions.h operations.c",
+		"allocations control guest machine memory meters names threads"},
+	// What instruments of meters measure.
+	{"meters", 145, "meters.c meters.h", "dormant guest instrument memory"},
 	// Processes that are recorded later than they start.
 	{"dormant", 560, "dormant.c dormant.h variables.c",
 		"allocations attached control guest lifetime memory names probes runtime threads time"},

@@ -28,6 +28,8 @@ const (
 	LossInteractions     = "interactions_lost"
 	LossInteractionTexts = "interaction_texts"
 	LossCounters         = "counters_lost"
+	LossMeters           = "meters_lost"
+	LossMeterCallbacks   = "meter_callbacks"
 	LossTrace            = "trace_lost"
 )
 

@@ -145,6 +145,18 @@ var lossKinds = []lossKind{
 		touches: "clrprof counters: the counters of the process; all views are exact",
 		advice:  "clrprof counters SESSION --missing says which, and why; they need .NET 8 or later."},
 
+	{reason: LossMeters,
+		why: "measurements of meters (--meter) that are not in a row of their tags: an instrument had more than 2,000 " +
+			"sets of tags, there are 20,000 rows, the agent's memory limit (--memory-limit) was reached, names and tags " +
+			"have more than 1,024 characters, or what was measured is no number",
+		touches: "clrprof counters: what is added up has a row with the tags (others) for what is beyond 2,000; other " +
+			"values are missing",
+		advice: "Keep values that have no end out of tags, or name fewer meters."},
+	{reason: LossMeterCallbacks,
+		why:     "the program threw an exception when an observable instrument of a meter (--meter) was read",
+		touches: "clrprof counters: the instrument has no value at that time",
+		advice:  "Look at the instrument's callback."},
+
 	{reason: LossCallsFolded, unit: "call",
 		why: "the agent's memory limit (--memory-limit) was reached: they are not counted, and their " +
 			"time counts for their callers",

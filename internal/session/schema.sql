@@ -817,7 +817,7 @@ SELECT p.pid AS process_id, p.name AS process, l.reason, l.events,
     WHEN 'not_hooked' THEN 'function' WHEN 'async_not_hooked' THEN 'function' WHEN 'not_probed' THEN 'function' WHEN 'threads_folded' THEN 'thread' ELSE 'event' END AS unit, -- what events are
   l.allocations, l.bytes,
   l.reason NOT IN ('il_map_truncated', 'name_truncated', 'stack_truncated', 'type_unknown', 'lifetime_full', 'moves_lost', 'gc_cut', 'snapshot', 'changes_lost', 'survivors_lost',
-    'calls_folded', 'calls_unmatched', 'calls_cut', 'calls_jumped', 'calls_nested', 'clock_backwards', 'waits_lost', 'cpu_counters_lost', 'system_events_lost', 'not_hooked', 'async_not_hooked', 'not_probed', 'threads_folded', 'stacks_lost', 'ages_lost', 'control_late', 'marks_lost', 'trace_lost', 'not_limited', 'interactions_lost', 'interaction_texts', 'counters_lost') AS missing -- or only less exact
+    'calls_folded', 'calls_unmatched', 'calls_cut', 'calls_jumped', 'calls_nested', 'clock_backwards', 'waits_lost', 'cpu_counters_lost', 'system_events_lost', 'not_hooked', 'async_not_hooked', 'not_probed', 'threads_folded', 'stacks_lost', 'ages_lost', 'control_late', 'marks_lost', 'trace_lost', 'not_limited', 'interactions_lost', 'interaction_texts', 'counters_lost', 'meters_lost', 'meter_callbacks') AS missing -- or only less exact
 FROM loss l LEFT JOIN process p ON p.id = l.process_id;
 
 CREATE VIEW gcs AS                    -- before, dead, survived and promoted are those of the collected generations

@@ -105,6 +105,11 @@ func decodeRecord(d *decoder, kind Kind) any {
 		return RequestMark{TimeNS: d.u64(), Thread: d.u32(), Reserved: d.u32(), Name: d.str()}
 	case KindInteractionText:
 		return InteractionText{ID: d.u32(), Cut: d.u32(), Text: d.str()}
+	case KindMeterState:
+		return MeterState{State: d.u32(), Reserved: d.u32()}
+	case KindMeterCounter:
+		return MeterCounter{ID: d.u32(), Kind: d.u32(), Whole: d.u32(), Reserved: d.u32(), Meter: d.str(),
+			Instrument: d.str(), Unit: d.str(), Description: d.str(), Tags: d.str()}
 	case KindNotProbed:
 		return NotProbed{Function: d.u32(), Reason: d.u32()}
 	case KindCollection:

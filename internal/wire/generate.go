@@ -52,6 +52,7 @@ func arenaConstants() []Constant {
 		{"REGION_THREAD_SETS", uint64(RegionThreadSets), "struct wire_thread_set"},
 		{"REGION_SCOPES", uint64(RegionScopes), "struct wire_scope, by thread"},
 		{"REGION_INTERACTIONS", uint64(RegionInteractions), "struct wire_interaction"},
+		{"REGION_METER_VALUES", uint64(RegionMeterValues), "struct wire_meter_value"},
 		{"REGION_TIMINGS", uint64(RegionTimings), "struct wire_timing"},
 		{"REGION_WAITS", uint64(RegionWaits), "struct wire_waits"},
 		{"REGION_CLOCKS", uint64(RegionClocks), "struct wire_clock, by thread"},
@@ -100,6 +101,8 @@ func lossConstants() []Constant {
 		{"LOSS_COUNTS", uint64(LossCounts), "intervals of which the CPU counters are not known"},
 		{"LOSS_SYSTEM_EVENTS", uint64(LossSystemEvents), "system events that are not in the list"},
 		{"LOSS_CALLS_NESTED", uint64(LossCallsNested), "calls by the runtime in searches for handlers, within too many others"},
+		{"LOSS_METERS", uint64(LossMeters), "measurements without a row of their tags"},
+		{"LOSS_METER_CALLBACKS", uint64(LossMeterCallbacks), "observable instruments that threw"},
 		{"LOSS_COUNT", LossCount, ""},
 	}
 }
@@ -254,7 +257,7 @@ func dataConstants() []Constant {
 	}
 }
 
-// counterConstants are those of CPU counters and system events.
+// counterConstants are those of CPU counters, meters and system events.
 func counterConstants() []Constant {
 	return []Constant{
 		{"MAX_COUNTERS", MaxCounters, "CPU counters"},
@@ -268,6 +271,19 @@ func counterConstants() []Constant {
 		{"COUNTER_WRITES", CounterWrites, "of blocks"},
 		{"COUNTER_TASK_CLOCK", CounterTaskClock, "ns of processor time"},
 		{"COUNTER_PERF", CounterPerf, "a perf event"},
+		{"RECORD_METER_COUNTER", uint64(KindMeterCounter), ""},
+		{"RECORD_METER_STATE", uint64(KindMeterState), ""},
+		{"METER_OLD_RUNTIME", MeterOldRuntime, "nothing listens"},
+		{"METER_NO_FILE", MeterNoFile, "the same"},
+		{"METER_WANTED", MeterWanted, ""},
+		{"METER_LISTENING", MeterListening, ""},
+		{"METER_ADDED", MeterAdded, "a counter"},
+		{"METER_UP_DOWN", MeterUpDown, "an up-down counter"},
+		{"METER_SET", MeterSet, "a gauge, or an observable up-down counter"},
+		{"METER_TOTAL", MeterTotal, "an observable counter"},
+		{"METER_MEASURED", MeterMeasured, "a histogram"},
+		{"METER_KINDS", MeterKinds, ""},
+		{"MAX_METER_COUNTERS", MaxMeterCounters, "instruments with their tags"},
 		{"EVENT_SCHED", EventSched, "context switches"},
 		{"EVENT_FAULTS", EventFaults, "page faults"},
 		{"EVENT_IO", EventIO, "blocks of disks"},
@@ -277,7 +293,7 @@ func counterConstants() []Constant {
 // fixed lists the structs that both sides map, smallest parts first.
 func fixed() []any {
 	return []any{RegionEntry{}, LossEntry{}, Overhead{}, CPUCounter{}, Header{}, IP{}, Node{}, Site{}, SiteTiming{},
-		SiteDeaths{}, Ages{}, ThreadSet{}, Spells{}, Scope{}, Interaction{},
+		SiteDeaths{}, Ages{}, ThreadSet{}, Spells{}, Scope{}, Interaction{}, MeterValue{},
 		Timing{}, Waits{}, Acted{}, Inclusive{}, Counts{}, SystemEvent{},
 		Clock{}, Activation{}, RecordHeader{}, ControlHeader{},
 		ControlChange{}, TraceEvent{}, TraceChunkHead{}, TraceChunk{}, Dormant{}}

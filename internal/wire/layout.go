@@ -58,22 +58,24 @@ const (
 
 	RegionInteractions Region = 8 // calls to databases and over HTTP, where they are recorded
 
+	RegionMeterValues Region = 9 // what instruments of meters measured, where meters are sampled
+
 	// With time only.
-	RegionTimings     Region = 9  // the calling-context tree of each thread
-	RegionWaits       Region = 10 // what the operating system did in the intervals of a timing
-	RegionClocks      Region = 11 // by thread
-	RegionActivations Region = 12 // the calls that have not ended
-	RegionActed       Region = 13 // the least and the most of calls in which the operating system acted
-	RegionInclusives  Region = 14 // inclusive time of folded calls
-	RegionSiteTimings Region = 15 // by site, with memory too, where calls are seen around them
+	RegionTimings     Region = 10 // the calling-context tree of each thread
+	RegionWaits       Region = 11 // what the operating system did in the intervals of a timing
+	RegionClocks      Region = 12 // by thread
+	RegionActivations Region = 13 // the calls that have not ended
+	RegionActed       Region = 14 // the least and the most of calls in which the operating system acted
+	RegionInclusives  Region = 15 // inclusive time of folded calls
+	RegionSiteTimings Region = 16 // by site, with memory too, where calls are seen around them
 
-	RegionCounts Region = 16 // by timing: where CPU counters are read
+	RegionCounts Region = 17 // by timing: where CPU counters are read
 
-	RegionSystemEvents Region = 17 // intervals in which the operating system acted, where they are listed
+	RegionSystemEvents Region = 18 // intervals in which the operating system acted, where they are listed
 
-	RegionTrace Region = 18 // events of calls in their order, with a call trace only
+	RegionTrace Region = 19 // events of calls in their order, with a call trace only
 
-	RegionCount = 19
+	RegionCount = 20
 )
 
 // Loss is a reason for which something is missing from the counters.
@@ -143,7 +145,10 @@ const (
 	// Objects counts them
 	LossCallsNested Loss = 30
 
-	LossCount = 31
+	LossMeters         Loss = 31 // measurements that have no row of their own tags, or none at all
+	LossMeterCallbacks Loss = 32 // times that reading an observable instrument ended by an exception
+
+	LossCount = 33
 )
 
 // Generations of the GC heap, as the runtime numbers them (COR_PRF_GC_GENERATION).
@@ -439,6 +444,38 @@ type Interaction struct {
 	TotalNS  uint64 `doc:"CLOCK_MONOTONIC, of calls that have ended"`
 	MinNS    uint64 `doc:"of one call; UINT64_MAX: none has ended"`
 	MaxNS    uint64 `doc:""`
+}
+
+// What the value of a MeterCounter is.
+const (
+	MeterAdded    = 1 // Sum: what was added; it only grows
+	MeterUpDown   = 2 // Sum: what was added, and taken away
+	MeterSet      = 3 // Last
+	MeterTotal    = 4 // Last, which only grows
+	MeterMeasured = 5 // Count, Sum, Min, Max: a histogram
+
+	MeterKinds = 6
+)
+
+// What the agent knows of the code in the program that listens to meters.
+const (
+	MeterOldRuntime = 1 // there is none before .NET 8
+	MeterNoFile     = 2 // the process cannot read its file
+	MeterWanted     = 3 // it is to be loaded
+	MeterListening  = 4 // it runs
+)
+
+// MaxMeterCounters bounds the rows of MeterValue: as many as a session takes counters of programs.
+const MaxMeterCounters = 20_000
+
+// MeterValue is what an instrument of a meter measured with one set of tags, by MeterCounter.ID less one. All threads
+// write it, code of the program's process does. Numbers are the bits of an int64, or of a float64: MeterCounter.Whole.
+type MeterValue struct {
+	Count uint64 `doc:"measurements; stored last"`
+	Sum   uint64 `doc:"of all of them"`
+	Last  uint64 `doc:"the last one"`
+	Min   uint64 `doc:"of MeterMeasured; of no measurement the greatest number there is"`
+	Max   uint64 `doc:"the same, the least number"`
 }
 
 // ChangeAllocated is the counter of a Change that holds what was allocated; those before it are by generation.

@@ -29,6 +29,9 @@ const (
 	KindCollection   Kind = 20
 
 	KindInteractionText Kind = 21
+
+	KindMeterCounter Kind = 23
+	KindMeterState   Kind = 24
 )
 
 // Module is a loaded module.
@@ -264,6 +267,25 @@ type InteractionText struct {
 	Text string `doc:"at most MaxInteractionText UTF-16 units"`
 }
 
+// MeterCounter is an instrument of a meter with one set of tags.
+type MeterCounter struct {
+	ID          uint32 `doc:"from 1"`
+	Kind        uint32 `doc:"MeterAdded and so on"`
+	Whole       uint32 `doc:"1: its numbers are int64, 0: float64"`
+	Reserved    uint32 `doc:""`
+	Meter       string `doc:"all of these: at most MaxName UTF-16 units"`
+	Instrument  string `doc:""`
+	Unit        string `doc:"as the program says"`
+	Description string `doc:"the same"`
+	Tags        string `doc:"NAME=VALUE, separated by commas, in the order of names"`
+}
+
+// MeterState is what became of the code that listens to meters. The last one holds.
+type MeterState struct {
+	State    uint32 `doc:"MeterOldRuntime and so on"`
+	Reserved uint32 `doc:""`
+}
+
 // Records lists one value of each kind, for documentation and for tests.
 func Records() map[Kind]any {
 	return map[Kind]any{
@@ -274,6 +296,7 @@ func Records() map[Kind]any {
 		KindRequestMark: RequestMark{},
 		KindProcessName: ProcessName{},
 		KindNotProbed:   NotProbed{},
-		KindCollection:  Collection{}, KindInteractionText: InteractionText{},
+		KindCollection:  Collection{}, KindInteractionText: InteractionText{}, KindMeterCounter: MeterCounter{},
+		KindMeterState: MeterState{},
 	}
 }

@@ -79,6 +79,10 @@ func anyRecord(t *rapid.T) (wire.Kind, any) {
 		return kind, rapid.Make[wire.ProcessName]().Draw(t, "record")
 	case wire.InteractionText:
 		return kind, rapid.Make[wire.InteractionText]().Draw(t, "record")
+	case wire.MeterCounter:
+		return kind, rapid.Make[wire.MeterCounter]().Draw(t, "record")
+	case wire.MeterState:
+		return kind, rapid.Make[wire.MeterState]().Draw(t, "record")
 	case wire.Collection:
 		return kind, rapid.Make[wire.Collection]().Draw(t, "record")
 	}

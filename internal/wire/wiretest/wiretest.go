@@ -33,6 +33,7 @@ type Arena struct {
 	ThreadSets   []wire.ThreadSet
 	Scopes       []wire.Scope
 	Interactions []wire.Interaction
+	MeterValues  []wire.MeterValue
 	Timings      []wire.Timing
 	Waits        []wire.Waits
 	Clocks       []wire.Clock
@@ -149,8 +150,8 @@ func (a *Arena) Compact() ([]byte, error) { return a.bytes(0) }
 func (a *Arena) bytes(capacity int) ([]byte, error) {
 	b := make([]byte, wire.HeaderSize)
 	for i, table := range [wire.RegionCount]any{a.Log, a.IPs, a.Nodes, a.Sites, a.Deaths, a.Ages, a.ThreadSets,
-		a.Scopes, a.Interactions, a.Timings, a.Waits, a.Clocks, a.Activations, a.Acted, a.Inclusives, a.SiteTimings,
-		a.Counts, a.SystemEvents, a.Trace} {
+		a.Scopes, a.Interactions, a.MeterValues, a.Timings, a.Waits, a.Clocks, a.Activations, a.Acted, a.Inclusives,
+		a.SiteTimings, a.Counts, a.SystemEvents, a.Trace} {
 		offset := len(b)
 		if reflect.ValueOf(table).Len() > 0 {
 			var err error

@@ -1,0 +1,143 @@
+package collect
+
+import (
+	"errors"
+	"fmt"
+	"math"
+
+	"github.com/clrprof/clrprof/internal/arena"
+	"github.com/clrprof/clrprof/internal/eventpipe"
+	"github.com/clrprof/clrprof/internal/quantity"
+	"github.com/clrprof/clrprof/internal/session"
+	"github.com/clrprof/clrprof/internal/wire"
+)
+
+// measured is what the instruments of a process's meters measured. Code of ours in the process adds to its rows: so
+// they are right whenever it ends.
+type measured struct {
+	state    uint32              // wire.MeterWanted and so on; 0: nobody asked
+	counters []wire.MeterCounter // by row
+	before   []wire.MeterValue   // when they were taken last
+	taken    quantity.Nanoseconds
+	complete bool // they were taken when the process was over
+}
+
+// addState notes what became of the code that listens.
+func (s *measured) addState(record *wire.MeterState) { s.state = record.State }
+
+// addCounter notes an instrument with its tags.
+func (s *measured) addCounter(record *wire.MeterCounter) error {
+	if int(record.ID) != len(s.counters)+1 || len(s.counters) >= wire.MaxMeterCounters || record.Kind == 0 ||
+		record.Kind >= wire.MeterKinds {
+		return fmt.Errorf("%w: counter %d of a meter, of kind %d", wire.ErrCorrupt, record.ID, record.Kind)
+	}
+	s.counters = append(s.counters, *record)
+	s.before = append(s.before, wire.MeterValue{})
+	return nil
+}
+
+// Why instruments of a process are not listened to.
+var (
+	errMetersOld     = errors.New("its meters are not sampled, which needs .NET 8 or later")
+	errMetersFile    = errors.New("its meters are not sampled: it cannot read the assembly that would listen to them")
+	errMetersStartup = errors.New("its meters are not sampled: its startup hooks are off, as in trimmed programs " +
+		"(StartupHookSupport), or it ended before it began")
+)
+
+// why says why nothing is measured, nil if nothing is known to be in the way.
+func (s *measured) why(last bool) error {
+	switch {
+	case s.state == wire.MeterOldRuntime:
+		return errMetersOld
+	case s.state == wire.MeterNoFile:
+		return errMetersFile
+	case s.state == wire.MeterWanted && last:
+		return errMetersStartup
+	}
+	return nil
+}
+
+// takeMeasured takes what the instruments of a process have measured up to now.
+func (r *Recorder) takeMeasured(p *process, now quantity.Nanoseconds) {
+	s := &p.measured
+	if len(s.counters) == 0 || s.complete {
+		return
+	}
+	if r.meters == nil { // what a killed collector left
+		r.meters = newMeters(nil, 0)
+	}
+	if p.over {
+		now, s.complete = p.end, true
+	}
+	if s.taken > 0 {
+		now = max(now, s.taken+1) // a process says that it ends before it has
+	}
+	s.taken = now
+	rows := p.arena.MeterValues()
+	for i := range min(len(s.counters), len(rows)) {
+		value := arena.MeterValue(&rows[i])
+		r.meters.addMeasured(p.rec.ID(), &s.counters[i], &s.before[i], &value, now)
+		s.before[i] = value
+	}
+}
+
+// number is a value of an instrument, exactly.
+type number struct {
+	whole    int64
+	fraction float64
+	none     bool // it is no number that a session can have
+}
+
+func numberOf(bits uint64, whole bool) number {
+	if whole {
+		return number{whole: int64(bits)}
+	}
+	value, fraction, ok := session.SplitNumber(math.Float64frombits(bits))
+	return number{value, fraction, !ok}
+}
+
+// addMeasured adds the values of an instrument, those of a histogram as those of an EventCounter: the mean is that of
+// what was measured since before.
+func (m *meters) addMeasured(process session.ProcessID, c *wire.MeterCounter, before, now *wire.MeterValue,
+	at quantity.Nanoseconds) {
+	whole := c.Whole != 0
+	of := eventpipe.Counter{Source: c.Meter, Name: c.Meter + "/" + c.Instrument, Tags: c.Tags, Unit: c.Unit,
+		Meaning: c.Description}
+	put := func(of eventpipe.Counter, n number) { m.put(process, &of, true, at, n) }
+	part := func(name, unit string, sum bool, bits uint64) {
+		of := of
+		of.Name, of.Unit, of.Sum = of.Name+name, unit, sum
+		put(of, numberOf(bits, whole))
+	}
+	switch c.Kind {
+	case wire.MeterAdded:
+		part("", c.Unit, true, now.Sum)
+	case wire.MeterUpDown:
+		part("", c.Unit, false, now.Sum)
+	case wire.MeterTotal, wire.MeterSet:
+		if now.Count != 0 {
+			part("", c.Unit, c.Kind == wire.MeterTotal, now.Last)
+		}
+	case wire.MeterMeasured:
+		if now.Count != before.Count {
+			put(of, meanOf(before, now, whole))
+		}
+		count := of
+		count.Name, count.Unit, count.Sum = of.Name+".count", "count", true
+		put(count, number{whole: int64(now.Count)})
+		part(".sum", c.Unit, true, now.Sum)
+		if now.Count != 0 {
+			part(".min", c.Unit, false, now.Min)
+			part(".max", c.Unit, false, now.Max)
+		}
+	}
+}
+
+// meanOf is the mean of what was measured between two looks.
+func meanOf(before, now *wire.MeterValue, whole bool) number {
+	sum := math.Float64frombits(now.Sum) - math.Float64frombits(before.Sum)
+	if whole {
+		sum = float64(int64(now.Sum - before.Sum))
+	}
+	return numberOf(math.Float64bits(sum/float64(now.Count-before.Count)), false)
+}
