@@ -187,3 +187,35 @@ func wantUnmeasured(t *testing.T, path, why string) {
 		}
 	}
 }
+
+// TestInstrumentsOfServer: what ASP.NET Core measures, which it does only where somebody listens: each request by its
+// route. From .NET 9 on the runtime measures, too.
+func TestInstrumentsOfServer(t *testing.T) {
+	t.Parallel()
+	for _, r := range dotnettest.NeedRuntimes(t, 8) {
+		t.Run(r.Name, func(t *testing.T) {
+			got := recordWeb(t, r, []string{"--memory", "--meter", "Microsoft.AspNetCore.*", "--meter", "System.Runtime"})
+			checkSession(t, got.session)
+			have := map[string]float64{}
+			for name, value := range lastValues(t, got.session) {
+				if !strings.HasPrefix(name, "Microsoft.AspNetCore.Hosting/http.server.request.duration.count") {
+					continue
+				}
+				for _, tag := range strings.Split(strings.TrimSuffix(name, "}"), ",") {
+					if route, ok := strings.CutPrefix(tag, "http.route="); ok {
+						have[route] += value
+					}
+				}
+			}
+			const each = webClients * webRequests / 3
+			want := map[string]float64{"/order/{id}": each, "/later/{id}": each, "/text": each, "/stop": 1}
+			if !maps.Equal(have, want) {
+				t.Errorf("%v, want %v", have, want)
+			}
+			_, measured := lastValues(t, got.session)["System.Runtime/dotnet.process.cpu.count"]
+			if wanted := r.Major() >= 9; measured != wanted {
+				t.Errorf("the runtime's meter has values: %v", measured)
+			}
+		})
+	}
+}

@@ -267,11 +267,14 @@ func TestMetersOfOldRuntime(t *testing.T) {
 // TestMetersRefused: what cannot be a name is refused before the command starts.
 func TestMetersRefused(t *testing.T) {
 	t.Parallel()
-	for _, args := range [][]string{{"--meter", "A;B"}, {"--meter", "A*"}, {"--meter", ""}, {"--meter", "A",
+	for _, args := range [][]string{{"--meter", "A;B"}, {"--meter", "/A/"}, {"--meter", ""}, {"--meter", "A",
 		"--sample-counters", "0"}} {
 		if r := run(t, append(append([]string{"run"}, args...), "--", "/bin/true")...); r.exit != 120 ||
 			!strings.Contains(r.stderr, "--meter") {
 			t.Errorf("%q: exit code %d: %s", args, r.exit, r.stderr)
 		}
+	}
+	if r := run(t, "attach", "1", "--meter", "A*"); r.exit != 120 || !strings.Contains(r.stderr, "exact names") {
+		t.Errorf("attach: exit code %d: %s", r.exit, r.stderr)
 	}
 }

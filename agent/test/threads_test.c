@@ -367,6 +367,44 @@ static void program_calls(void)
     fake_callback(CALLBACK_SHUTDOWN, 0);
 }
 
+static void ask_for_meters(struct job *j)
+{
+    struct wire_meter_value *(*meter)(int32_t, int32_t, const utf16 *, const int32_t *) = (struct wire_meter_value * (*)(int32_t, int32_t, const utf16 *, const int32_t *))
+        dlsym(dlopen(agent_path, RTLD_LAZY | RTLD_NOLOAD), "clrprof_meter");
+    const utf16 texts[] = {'a', 'b'};
+    const int32_t lengths[] = {1, 0, 0, 0, 1};
+    for (uint32_t i = 0; i < WIRE_MAX_METER_COUNTERS / 4 - 1; i++) {
+        struct wire_meter_value *row = meter(WIRE_METER_ADDED, 1, texts, lengths);
+        check(row != NULL && row->sum == 0 && row->min == INT64_MAX && row->max == (uint64_t)INT64_MIN, "thread %llu: a row is missing, or somebody else's", (unsigned long long)j->index);
+        if (row != NULL)
+            row->sum = 1;
+    }
+}
+
+/* Each instrument has a row of its own, up to the limit; what cannot have one is told so. */
+static void meters(void)
+{
+    int fd = lock_directory();
+    struct job jobs[4];
+    struct entries model = {0};
+    start();
+    void *agent = dlopen(agent_path, RTLD_LAZY | RTLD_NOLOAD);
+    void *(*meter)(int32_t, int32_t, const utf16 *, const int32_t *) = (void *(*)(int32_t, int32_t, const utf16 *, const int32_t *))dlsym(agent, "clrprof_meter");
+    static const utf16 texts[5 * (WIRE_MAX_NAME + 1)];
+    const int32_t none[5] = {0}, most[5] = {WIRE_MAX_NAME, WIRE_MAX_NAME, WIRE_MAX_NAME, WIRE_MAX_NAME, WIRE_MAX_NAME};
+    const int32_t long_one[5] = {0, 0, 0, 0, WIRE_MAX_NAME + 1}, negative[5] = {-1, 0, 0, 0, 0};
+    check(meter(0, 0, texts, none) == NULL && meter(WIRE_METER_KINDS, 0, texts, none) == NULL, "a kind that is none has a row");
+    check(meter(WIRE_METER_SET, 0, texts, long_one) == NULL && meter(WIRE_METER_SET, 0, texts, negative) == NULL, "what is too long has a row");
+    start_jobs(jobs, 4, ask_for_meters);
+    join_jobs(jobs, 4, &model);
+    for (uint32_t i = 0; i < 4; i++)
+        check(meter(WIRE_METER_SET, 0, texts, most) != NULL, "%u rows are missing", 4 - i);
+    check(meter(WIRE_METER_SET, 0, texts, none) == NULL, "there are more rows than may be");
+    close(fd);
+    let_time_pass();
+    fake_callback(CALLBACK_SHUTDOWN, 0);
+}
+
 /* ── recorded later, again and again (dormant.c) ────────────────────────────────────────────────────────────── */
 
 #define RECORDINGS (SANITIZED ? 20u : 100u)
@@ -585,6 +623,7 @@ static void dormant_thread_without_room(void)
 
 const struct scenario thread_scenarios[] = {
     {"program_calls", program_calls},
+    {"meters", meters},
     {"dormant", dormant},
     {"dormant_thread_without_room", dormant_thread_without_room},
     {"collector_ended", collector_ended},

@@ -199,7 +199,7 @@ func TestOpenErrors(t *testing.T) {
 		{"empty", "0 bytes", nil},
 		{"less than a header", "100 bytes", seed(t)[:100]},
 		{"no arena", "no magic number", bytes.Repeat([]byte("x"), size)},
-		{"cut in the last region", "region 13", seed(t)[:len(seed(t))-8]},
+		{"cut in the last region", "region 14", seed(t)[:len(seed(t))-8]},
 		{"cut after the header", "region 0", seed(t)[:wire.HeaderSize]},
 		{"of another version", "layout version", withHeader(t, func(h *wire.Header) { h.Version++ })},
 		{"region in the header", "region 2", hostile(func(r *wire.RegionEntry) { r.Offset = wire.HeaderSize - 8 })},

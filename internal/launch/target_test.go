@@ -99,6 +99,12 @@ func TestEnvironment(t *testing.T) {
 	if d := cmp.Diff(actions, environment(Options{Directory: "/d", Actions: []string{"0+A.*", "5+B"}}, "/a.so")); d != "" {
 		t.Error(d)
 	}
+	meters := append(always[:len(always):len(always)], "CLRPROF_METER_HOOK=/h.dll", "CLRPROF_METERS=A.*\nB",
+		"CLRPROF_METER_INTERVAL=100")
+	if d := cmp.Diff(meters, environment(Options{Directory: "/d", Meters: []string{"A.*", "B"},
+		MeterInterval: 100_000_000, hook: "/h.dll"}, "/a.so")); d != "" {
+		t.Error(d)
+	}
 	waits := slices.Clone(always[:len(always)-1])
 	if d := cmp.Diff(waits,
 		environment(Options{Directory: "/d", Environment: []string{"VSTEST_TESTHOST_SHUTDOWN_TIMEOUT=1"}},
@@ -107,7 +113,8 @@ func TestEnvironment(t *testing.T) {
 	}
 	given := []string{"A=1", "CLRPROF_TIME=1", "CLRPROF_NO_MEMORY=1", "CLRPROF_INSTRUMENT=all", "CLRPROF_SMALL=1",
 		"CLRPROF_RULES=-A", "CLRPROF_ACTIONS=0+A", "CLRPROF_SNAPSHOT=end", "CLRPROF_LIFETIME=1", "CLRPROF_FINAL_GC=1",
-		"CLRPROF_ROOTS=off", "CLRPROF_ARENAS=/old", "CLRPROF_MEMORY=1", "CLRPROF_STACK_DEPTH=2", "CLRPROF_SHM=/s",
+		"CLRPROF_ROOTS=off", "CLRPROF_ARENAS=/old", "CLRPROF_METERS=A", "CLRPROF_METER_HOOK=/h",
+		"CLRPROF_METER_INTERVAL=1", "CLRPROF_MEMORY=1", "CLRPROF_STACK_DEPTH=2", "CLRPROF_SHM=/s",
 		"CLRPROF_MEMORYX=3"}
 	kept := slices.Clone(given)
 	if d := cmp.Diff([]string{"A=1", "CLRPROF_SHM=/s", "CLRPROF_MEMORYX=3"}, withoutAgent(given)); d != "" {
