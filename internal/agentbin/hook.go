@@ -18,12 +18,12 @@ var hook []byte
 const hookName = "Clrprof.Meters.dll"
 
 // ExtractHook writes the assembly that listens to meters where the runtime can load it, as Extract does, and returns
-// its path. It is where a package would be: so it is nobody's own code.
+// its path. It is where a version of a package would be: so it is nobody's own code.
 func ExtractHook(directories []string) (string, error) {
 	sum := sha256.Sum256(hook)
 	var errs []error
 	for _, d := range directories {
-		path := filepath.Join(d, "packages", "clrprof.meters", hex.EncodeToString(sum[:8]), hookName)
+		path := filepath.Join(d, "packages", "clrprof.meters", "1.0-"+hex.EncodeToString(sum[:8]), hookName)
 		err := place(path, hook)
 		if err == nil {
 			return path, nil

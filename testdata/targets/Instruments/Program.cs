@@ -2,13 +2,14 @@
 // counter must be in the end, as lines "NAME VALUE", and ends:
 //   exit      by returning from Main
 //   failfast  by Environment.FailFast
-//   kill      prints "ready" and waits to be killed
+//   kill      by a signal that nobody handles
 //   held      holds a lock that an observable instrument waits for
 //   wait MS   sleeps so long first
 // Needs .NET 8 or later.
 
 using System;
 using System.Collections.Generic;
+using System.Diagnostics;
 using System.Diagnostics.Metrics;
 using System.Globalization;
 using System.Threading;
@@ -160,7 +161,7 @@ namespace Instruments
             if (how == "failfast")
                 Environment.FailFast("wanted");
             if (how == "kill")
-                Console.ReadLine();
+                Process.GetCurrentProcess().Kill();
             if (how == "held")
                 Monitor.Enter(held); // for good
             return 7;
