@@ -216,6 +216,8 @@ namespace Clrprof.Meters
                 Entry found = tags.Length == 0 ? plain : Look(buckets, tags, entry.Hash);
                 if (found != null)
                     return found;
+                if (count >= MaxTagSets)
+                    return TakeOthers();
                 entry.Row = RowOf(text);
                 if (tags.Length == 0)
                     Volatile.Write(ref plain, entry);

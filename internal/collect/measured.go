@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/clrprof/clrprof/internal/arena"
 	"github.com/clrprof/clrprof/internal/eventpipe"
@@ -17,6 +18,7 @@ import (
 type measured struct {
 	state    uint32              // wire.MeterWanted and so on; 0: nobody asked
 	counters []wire.MeterCounter // by row
+	labels   map[string]bool     // that are taken: instruments with different units or kinds can be called alike
 	before   []wire.MeterValue   // when they were taken last
 	taken    quantity.Nanoseconds
 	complete bool // they were taken when the process was over
@@ -31,9 +33,38 @@ func (s *measured) addCounter(record *wire.MeterCounter) error {
 		record.Kind >= wire.MeterKinds {
 		return fmt.Errorf("%w: counter %d of a meter, of kind %d", wire.ErrCorrupt, record.ID, record.Kind)
 	}
-	s.counters = append(s.counters, *record)
+	s.counters = append(s.counters, s.called(record))
 	s.before = append(s.before, wire.MeterValue{})
 	return nil
+}
+
+// histogramParts are what the counters of a histogram are called besides.
+var histogramParts = []string{"", ".count", ".sum", ".min", ".max"}
+
+// called returns a record whose counters nobody is called like yet, for which its instrument may have a number behind
+// its name.
+func (s *measured) called(record *wire.MeterCounter) wire.MeterCounter {
+	if s.labels == nil {
+		s.labels = map[string]bool{}
+	}
+	suffixes := histogramParts[:1]
+	if record.Kind == wire.MeterMeasured {
+		suffixes = histogramParts
+	}
+	for n := 1; ; n++ {
+		out := *record
+		if n > 1 {
+			out.Instrument += fmt.Sprintf(" (%d)", n)
+		}
+		label := func(suffix string) string { return out.Meter + "/" + out.Instrument + suffix + "{" + out.Tags + "}" }
+		if slices.ContainsFunc(suffixes, func(suffix string) bool { return s.labels[label(suffix)] }) {
+			continue
+		}
+		for _, suffix := range suffixes {
+			s.labels[label(suffix)] = true
+		}
+		return out
+	}
 }
 
 // Why instruments of a process are not listened to.

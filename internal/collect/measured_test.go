@@ -3,6 +3,7 @@ package collect
 import (
 	"maps"
 	"math"
+	"slices"
 	"strings"
 	"testing"
 
@@ -79,6 +80,26 @@ func TestMeasuredBesideEvents(t *testing.T) {
 		&wire.MeterValue{}, &wire.MeterValue{Count: 1, Sum: 2}, hundredMilliseconds)
 	if have := m.numbers(); !maps.Equal(have, map[string]float64{"A/a": 1, "A/a (meter)": 2}) {
 		t.Errorf("%v", have)
+	}
+}
+
+// TestMeasuredAlike: instruments of one name with other units, and one that is called like a part of a histogram.
+func TestMeasuredAlike(t *testing.T) {
+	var s measured
+	for i, c := range []wire.MeterCounter{{Kind: wire.MeterAdded, Instrument: "a"}, {Kind: wire.MeterAdded, Instrument: "a",
+		Unit: "ms"}, {Kind: wire.MeterAdded, Instrument: "a", Tags: "x=1"}, {Kind: wire.MeterSet, Instrument: "took.sum"},
+		{Kind: wire.MeterMeasured, Instrument: "took"}, {Kind: wire.MeterAdded, Instrument: "a", Unit: "s"}} {
+		c.ID, c.Meter = uint32(i+1), "A"
+		if err := s.addCounter(&c); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var have []string
+	for _, c := range s.counters {
+		have = append(have, c.Instrument)
+	}
+	if want := []string{"a", "a (2)", "a", "took.sum", "took (2)", "a (3)"}; !slices.Equal(have, want) {
+		t.Errorf("%q, want %q", have, want)
 	}
 }
 
