@@ -243,3 +243,28 @@ func TestInstrumentsOfServer(t *testing.T) {
 		})
 	}
 }
+
+// TestInstrumentsPublished: programs as they are delivered are measured, or say that they are not; in any case they run.
+func TestInstrumentsPublished(t *testing.T) {
+	t.Parallel()
+	trimmed := deliveries[len(deliveries)-1]
+	hooked := trimmed
+	hooked.name, hooked.properties = "trimmed with startup hooks", append(trimmed.properties[:len(trimmed.properties):len(
+		trimmed.properties)], "StartupHookSupport=true")
+	for _, tt := range append(deliveries[:len(deliveries):len(deliveries)], hooked) {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			cmd := delivered(t, "Instruments", tt.properties)
+			cmd.Args = append(cmd.Args, "exit", "100")
+			got := record(t, cmd, "--memory", "--meter", "Shop.*")
+			if got.exit != 7 {
+				t.Fatalf("exit code %d: %s", got.exit, got.stderr)
+			}
+			if strings.Contains(tt.name, "trimmed") {
+				wantUnmeasured(t, got.session, "startup hooks are off")
+				return
+			}
+			wantInstruments(t, got.session, got.stdout)
+		})
+	}
+}

@@ -4,6 +4,8 @@
 using System;
 using System.Collections.Generic;
 using System.Diagnostics.Metrics;
+using System.Reflection;
+using System.Runtime.CompilerServices;
 using System.Threading;
 
 namespace Clrprof.Meters
@@ -28,6 +30,7 @@ namespace Clrprof.Meters
         {
             if (listener != null || !Agent.Find())
                 return;
+            Prepare();
             patterns = (Environment.GetEnvironmentVariable("CLRPROF_METERS") ?? "").Split('\n', StringSplitOptions.RemoveEmptyEntries);
             if (!int.TryParse(Environment.GetEnvironmentVariable("CLRPROF_METER_INTERVAL"), out interval) || interval <= 0)
                 interval = DefaultInterval;
@@ -42,6 +45,17 @@ namespace Clrprof.Meters
             listener.Start();
             AppDomain.CurrentDomain.ProcessExit += End;
             Agent.Begins();
+        }
+
+        // Has everything compiled that the program's threads will come by: what a trimmed program lacks is found out now, where it does no
+        // harm.
+        static void Prepare()
+        {
+            const BindingFlags all = BindingFlags.Static | BindingFlags.Instance | BindingFlags.Public | BindingFlags.NonPublic | BindingFlags.DeclaredOnly;
+            foreach (Type type in typeof(Sampling).Assembly.GetTypes())
+                foreach (MethodInfo method in type.GetMethods(all))
+                    if (!method.IsAbstract && !method.ContainsGenericParameters)
+                        RuntimeHelpers.PrepareMethod(method.MethodHandle);
         }
 
         // Is told of each instrument, by the thread that makes it.

@@ -1,18 +1,18 @@
 // What the runtime calls before the program: the agent has it load this assembly as a startup hook.
 
-using System;
 using System.Runtime.CompilerServices;
 
 internal static class StartupHook
 {
-    // The first method has nothing in it that could be missing: an exception would end the program.
+    // An exception would end the program. The first method has nothing in it that could be missing, not even the class of exceptions,
+    // which a trimmed program can lack as far as other assemblies are concerned.
     public static void Initialize()
     {
         try
         {
             Begin();
         }
-        catch (Exception)
+        catch
         {
             // The program goes on without: who samples says that nobody listens.
         }

@@ -102,7 +102,7 @@ bool operations_may_be_in(void *info, uintptr_t module)
             info, module, &loaded, WIRE_MAX_NAME, &length, path, &assembly, &flags) >= 0 &&
         length != 0 && length <= WIRE_MAX_NAME)
         for (uint32_t i = first; i < n; i++)
-            if (ends(path, length - 1, own[i]))
+            if (ends(path, length - 1, own[i]) || is(path, length - 1, own[i] + 1)) /* the second: of a single-file program */
                 return true;
     if (!interactions_on || SLOT(info, INFO_GET_MODULE_META_DATA, uintptr_t, uint32_t, const struct guid *, void **)(info, module, 0, &IID_METADATA_IMPORT, &import) != HR_OK || import == NULL)
         return false;

@@ -72,7 +72,7 @@ var (
 	errMetersOld     = errors.New("its meters are not sampled, which needs .NET 8 or later")
 	errMetersFile    = errors.New("its meters are not sampled: it cannot read the assembly that would listen to them")
 	errMetersStartup = errors.New("its meters are not sampled: its startup hooks are off, as in trimmed programs " +
-		"(StartupHookSupport), or it ended before it began")
+		"(StartupHookSupport), or what they need was trimmed away, or it ended before it began")
 )
 
 // why says why nothing is measured, nil if nothing is known to be in the way.
