@@ -27,7 +27,8 @@ func TestHotReload(t *testing.T) {
 	}
 	p.build("Debug")
 	const want = "before 2000\nafter 3000\nafter 3000\nafter 3000\n"
-	for _, flags := range [][]string{{"--memory"}, {"--time", "--memory"}, {"--time", "--mark-at", "Changed.Text"}} {
+	for _, flags := range [][]string{{"--memory"}, {"--memory", "--meter", "Shop.*"}, {"--time", "--memory"}, {"--time",
+		"--mark-at", "Changed.Text"}} {
 		t.Run(strings.Join(flags, " "), func(t *testing.T) {
 			cmd := p.dotnet("bin/Debug/net10.0/app.dll")
 			cmd.Env = append(cmd.Env, "DOTNET_MODIFIABLE_ASSEMBLIES=debug")
