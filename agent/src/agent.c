@@ -19,6 +19,7 @@
 #include "probes.h"
 #include "rejit.h"
 #include "stack.h"
+#include "statics.h"
 #include "threads.h"
 #include "trace.h"
 #include "watch.h"
@@ -233,6 +234,7 @@ static hresult module_unload_started(void *self, uintptr_t module)
     (void)self;
     if (visit_begin()) {
         names_forget_module(module);
+        statics_forget_module(module); /* after the names, from which it takes classes */
         visit_end();
     }
     return HR_OK;
@@ -253,6 +255,7 @@ static hresult thread_destroyed_callback(void *self, uintptr_t thread)
     (void)self;
     if (visit_begin()) {
         thread_destroyed(thread);
+        statics_forget_thread(thread);
         visit_end();
     }
     return HR_OK;

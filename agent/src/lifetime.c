@@ -18,6 +18,7 @@
 #include "heap.h"
 #include "recent.h"
 #include "snapshot.h"
+#include "statics.h"
 #include "survival.h"
 #include "threads.h"
 #include "watch.h"
@@ -48,6 +49,7 @@ bool lifetime_init(void *profiler_info, const struct lifetime_options *o)
     final_wanted = o->final_gc;
     survival_init(o->roots);
     snapshot_init(info, o->directory, o->snapshot);
+    statics_init(info);
     lifetime_on = heap_init() && list_reserve(&gc_ranges, 1) && walk_init() && list_reserve(&gc_before, 1) && list_reserve(&gc_after, 1) &&
                   generations_init(info);
     return lifetime_on;
@@ -343,17 +345,19 @@ void lifetime_give_back(void)
     list_give_back(&gc_before);
     list_give_back(&gc_after);
     list_give_back(&large);
+    statics_give_back();
     heap_forget(); /* what a thread that was in the middle of it noted */
 }
 
 uint32_t lifetime_event_mask(void)
 {
-    return MONITOR_GC | MONITOR_SUSPENDS;
+    return MONITOR_GC | MONITOR_SUSPENDS | MONITOR_CLASS_LOADS;
 }
 
 void lifetime_install(void **callbacks)
 {
     callbacks[CALLBACK_OBJECT_ALLOCATED] = (void *)object_allocated_lifetime;
+    statics_install(callbacks);
     callbacks[CALLBACK_RUNTIME_SUSPEND_STARTED] = (void *)gc_suspend_started;
     callbacks[CALLBACK_OBJECT_REFERENCES] = (void *)gc_references;
     callbacks[CALLBACK_GC_STARTED] = (void *)gc_started;

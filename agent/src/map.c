@@ -67,6 +67,16 @@ uint64_t map_next(const struct map *map, uint64_t *at)
     return 0;
 }
 
+uint64_t map_next_key(const struct map *map, uint64_t *at)
+{
+    while (map->table != NULL && *at <= map->table->mask) {
+        const struct map_slot *slot = &map->table->slots[(*at)++];
+        if (slot->value != 0 && slot->key != 0)
+            return slot->key;
+    }
+    return 0;
+}
+
 static struct map_slot *find_slot(struct map_table *table, uint64_t key)
 {
     uint64_t i = hash(key) & table->mask;

@@ -15,6 +15,7 @@ bool map_init(struct map *map, uint32_t slots, bool shared); /* slots: a power o
 void map_close(struct map *map);
 uint64_t map_get(const struct map *map, uint64_t key);       /* 0: absent; no lock needed */
 uint64_t map_next(const struct map *map, uint64_t *at); /* each value, 0: no more; *at: 0 at first */
+uint64_t map_next_key(const struct map *map, uint64_t *at); /* the same of the keys that have values */
 /* The rest with the lock held, or by the only user. */
 bool map_has_room(struct map *map); /* for one more key: then the next map_put succeeds */
 bool map_put(struct map *map, uint64_t key, uint64_t value);

@@ -160,7 +160,7 @@ static bool is_core_library(const utf16 *name, uint32_t length)
 
 /* ── modules ────────────────────────────────────────────────────────────────────────────────────────────────── */
 
-static void *metadata_of(uintptr_t module)
+void *names_metadata(uintptr_t module)
 {
     void *import = (void *)(uintptr_t)map_get(&imports, module);
     if (import != NULL)
@@ -203,7 +203,7 @@ static uint64_t module_of(uintptr_t module, uint8_t *scratch)
     uint8_t *mvid = r.p;
     put(&r, (const uint8_t[16]){0}, 16);
     put_name(&r, name, file ? length : 0);
-    void *import = metadata_of(module);
+    void *import = names_metadata(module);
     length = 0;
     struct guid id = {0};
     if (import != NULL && SLOT(import, IMPORT_GET_SCOPE_PROPS, utf16 *, uint32_t, uint32_t *, struct guid *)(
@@ -309,7 +309,7 @@ static uint64_t describe_type(struct record *r, const struct type_facts *f, uint
     put_u32(r, ID(element));
     put_u32(r, f->element_code);
     put_u32s(r, arguments, f->n_arguments);
-    put_type_names(r, f->kind == WIRE_TYPE_CLASS ? metadata_of(f->module) : NULL, f->token, (utf16 *)(void *)scratch);
+    put_type_names(r, f->kind == WIRE_TYPE_CLASS ? names_metadata(f->module) : NULL, f->token, (utf16 *)(void *)scratch);
     return flags & COLLECTIBLE;
 }
 
@@ -386,6 +386,13 @@ uint32_t type_of_class(uintptr_t class_id)
     return ID(value);
 }
 
+void names_each_class(void (*found)(uintptr_t class_id))
+{
+    uint64_t class_id;
+    for (uint64_t at = 0; (class_id = map_next_key(&types, &at)) != 0;)
+        found(class_id);
+}
+
 /* ── functions ──────────────────────────────────────────────────────────────────────────────────────────────── */
 
 static void describe_dynamic_function(struct record *r, uintptr_t function, uint8_t *scratch)
@@ -428,7 +435,7 @@ static uint64_t describe_method(struct record *r, uintptr_t function, uint8_t *s
         ids[i] = ID(argument);
         flags |= argument;
     }
-    void *import = module == 0 ? NULL : metadata_of(module);
+    void *import = module == 0 ? NULL : names_metadata(module);
     uint32_t owner = 0, length = 0, attributes = 0, rva = UINT32_MAX, implementation = 0, signature_bytes = 0;
     const uint8_t *signature = NULL;
     record_begin_behind_name(r, scratch);

@@ -13,6 +13,7 @@ uint32_t type_of_class(uintptr_t class_id);                            /* id, 0:
 uint32_t ip_of_address(uintptr_t address, bool allocates);
 uint32_t function_of_id(uintptr_t function_id);                        /* id, 0: no room */
 uint64_t function_value(uintptr_t function_id);                        /* the same with FUNCTION_IS_…, */
+void *names_metadata(uintptr_t module);                                /* IMetaDataImport of it, which stays the agent's; NULL: there is none */
 uint32_t names_module(uintptr_t module);                               /* id, 0: no room */
 bool bodies_of_id(uintptr_t function_id, uintptr_t rejit);             /* of a version, 0: the first; describes those that are new; false: no room */
 #define FUNCTION_IS_COLLECTIBLE (UINT64_C(1) << 32)  /* it can be unloaded */
@@ -33,6 +34,7 @@ bool bodies_of_id(uintptr_t function_id, uintptr_t rejit);             /* of a v
 #define FUNCTION_IS_SLOW_WAY (UINT64_C(1) << 39)     /* one that runs only after a fast way had no memory: see boxes.c */
 void names_forget_module(uintptr_t module);                            /* a module is being unloaded */
 void names_forget_function(uintptr_t function_id);                     /* a dynamic method was freed */
+void names_each_class(void (*found)(uintptr_t class_id));              /* whose type is known; while all threads are stopped */
 void names_retry_types(void);                                          /* those the runtime could not name yet */
 extern uint32_t code_epoch; /* grows whenever code may have been freed */
 

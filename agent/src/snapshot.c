@@ -10,6 +10,9 @@
  *   dependents    key u64, value u64 (the key keeps the value alive)          … ended by a key of 0
  *   roots         object u64, kind u32, flags u32, function u32, 0 u32        … ended by an object of 0
  *   sites         address u64, site u32, born u32                             … ended by an address of 0
+ *   statics       slot u64, object u64, type u32, field u32, of thread u32, n u32, n × UTF-16: a static field of a class, its
+ *                 name and the object it holds (statics.c); slot: its address, 0: not known … ended by an object of 0
+ *   left out      u64: classes whose static fields were not looked at
  *   end           "COMPLETE"
  *
  * A file without its end is not complete: the process was killed. Its memory is asked for before it is written, and counts
@@ -21,6 +24,7 @@
 #include "list.h"
 #include "names.h"
 #include "snapshot.h"
+#include "statics.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -93,7 +97,7 @@ static void flush(void)
     buffered = 0;
 }
 
-static void put(const void *bytes, uint64_t n)
+void snapshot_put(const void *bytes, uint64_t n)
 {
     const uint8_t *p = bytes;
     while (snapshot_writing && n != 0) {
@@ -144,10 +148,10 @@ bool snapshot_begin(uint32_t number, uint32_t collected, bool last)
     struct {
         char magic[8];
         uint32_t version, gc;
-    } head = {"CLRHEAP", 1, number};
+    } head = {"CLRHEAP", 2, number};
     buffered = 0;
     written = backed = 0;
-    put(&head, sizeof head);
+    snapshot_put(&head, sizeof head);
     return true;
 }
 
@@ -162,8 +166,8 @@ hresult snapshot_object(uintptr_t object, uintptr_t class_id, uint32_t n, const 
         uint32_t type, n;
     } head = {object, (size + 7) & ~UINT64_C(7), type_of_class(class_id), n};
     word_lock(&lock_word);
-    put(&head, sizeof head);
-    put(references, n * sizeof *references);
+    snapshot_put(&head, sizeof head);
+    snapshot_put(references, n * sizeof *references);
     word_unlock(&lock_word);
     return HR_OK;
 }
@@ -194,21 +198,21 @@ void snapshot_root(uintptr_t object, uint32_t kind, uint32_t flags, uint32_t fun
         uint32_t kind, flags, function, reserved;
     } root = {object, kind, flags, function, 0};
     if (object != 0)
-        put(&root, sizeof root);
+        snapshot_put(&root, sizeof root);
 }
 
 void snapshot_end_objects(void)
 {
-    put(none, sizeof none);
+    snapshot_put(none, sizeof none);
     for (uint64_t i = 0; i < dependent_list.n; i++)
         if (dependents[i].key != 0)
-            put(&dependents[i], sizeof *dependents);
-    put(none, 16);
+            snapshot_put(&dependents[i], sizeof *dependents);
+    snapshot_put(none, 16);
 }
 
 void snapshot_finish(const struct bound *bounds, uint64_t n)
 {
-    put(none, sizeof none); /* of the roots */
+    snapshot_put(none, sizeof none); /* of the roots */
     for (uint64_t i = 0; i < n; i++)
         for (uintptr_t at = heap_next(bounds[i].start, bounds[i].used); at < bounds[i].used; at = heap_next(at, bounds[i].used)) {
             const struct shadow *s = heap_find(at);
@@ -216,11 +220,13 @@ void snapshot_finish(const struct bound *bounds, uint64_t n)
                 uint64_t address;
                 uint32_t site, born;
             } row = {at, s->site & SHADOW_SITE, s->born};
-            put(&row, sizeof row);
+            snapshot_put(&row, sizeof row);
             at += s->size == 0 ? 8 : (uintptr_t)s->size << 3;
         }
-    put(none, 16);
-    put("COMPLETE", 8);
+    snapshot_put(none, 16);
+    if (snapshot_writing)
+        statics_tell();
+    snapshot_put("COMPLETE", 8);
     flush();
     if (snapshot_writing && ftruncate(fd, (off_t)written) == 0)
         arena_give_back(backed - written);

@@ -15,6 +15,7 @@ hresult snapshot_object(uintptr_t object, uintptr_t class_id, uint32_t n, const 
 hresult snapshot_dependents(void *self, uint32_t n, const uintptr_t *keys, const uintptr_t *values, const uintptr_t *ids);
 void snapshot_end_objects(void);
 void snapshot_root(uintptr_t object, uint32_t kind, uint32_t flags, uint32_t function);
+void snapshot_put(const void *bytes, uint64_t n); /* of a table of its own */
 void snapshot_finish(const struct bound *bounds, uint64_t n);
 
 #endif

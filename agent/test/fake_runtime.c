@@ -900,7 +900,7 @@ static hresult get_notified_clause(void *self, struct clr_clause *out)
 }
 
 static void *info_table[115];
-static void *answers[115]; /* of tests */
+static void *answers[115], *import_answers[65]; /* of tests */
 static void **info_object = info_table;
 
 static void fill_tables(void)
@@ -945,6 +945,9 @@ static void fill_tables(void)
     import_table[IMPORT_GET_CUSTOM_ATTRIBUTE] = (void *)get_custom_attribute;
     import_table[IMPORT_GET_METHOD_PROPS] = (void *)get_method_props;
     import_table[IMPORT_GET_NESTED_CLASS_PROPS] = (void *)get_nested_class_props;
+    for (size_t i = 0; i < sizeof import_answers / sizeof *import_answers; i++)
+        if (import_answers[i] != NULL)
+            import_table[i] = import_answers[i];
 }
 
 /* ── running managed code ───────────────────────────────────────────────────────────────────────────────────── */
@@ -1055,6 +1058,16 @@ static void query_callbacks(void *library)
 void fake_answer(uint32_t slot, void *function)
 {
     answers[slot] = function;
+}
+
+void fake_answer_import(uint32_t slot, void *function)
+{
+    import_answers[slot] = function;
+}
+
+bool fake_call_fails(void)
+{
+    return call_fails();
 }
 
 hresult fake_load(const char *agent)

@@ -128,6 +128,8 @@ hresult fake_callback(uint32_t slot, uintptr_t argument);
 void *fake_callbacks(void); /* the agent's object */
 extern __thread uintptr_t fake_block_frame; /* of GetNotifiedExceptionClauseInfo; 0: it says nothing */
 void fake_answer(uint32_t slot, void *function); /* of ICorProfilerInfo14, before fake_load */
+void fake_answer_import(uint32_t slot, void *function); /* of IMetaDataImport, likewise */
+bool fake_call_fails(void); /* is a call that a test answers one of those that are to fail? */
 hresult fake_callback_name(uintptr_t thread, uint32_t length, const utf16 *name);
 
 extern struct fake_hooks { /* as the agent set them */

@@ -37,7 +37,47 @@ func (c *checker) snapshots(s *session.Session, d *Data) error {
 	if err := c.snapshotRoots(s, of); err != nil {
 		return err
 	}
+	if err := c.snapshotStatics(s, of, types); err != nil {
+		return err
+	}
 	return c.snapshotPaths(s, of)
+}
+
+// snapshotStatics checks that what refers to static fields refers to those of its process, and that they retain no more
+// than there is.
+func (c *checker) snapshotStatics(s *session.Session, of map[session.ProcessID]*session.Snapshot,
+	types []session.SnapshotType) error {
+	list, err := s.SnapshotStatics()
+	if err != nil {
+		return err
+	}
+	paths, err := s.SnapshotPaths()
+	if err != nil {
+		return err
+	}
+	fields := map[staticKey]*session.SnapshotStatic{}
+	for i, f := range list {
+		fields[staticKey{f.Process, f.ID}] = &list[i]
+		if of[f.Process] == nil {
+			c.add("references", "process %d has static fields and no snapshot", f.Process)
+		}
+	}
+	for _, t := range types {
+		if t.Static != 0 && fields[staticKey{t.Process, t.Static}] == nil {
+			c.add("references", "static field %d holds objects of type %d and is not there", t.Static, t.Type)
+		} else if t.StaticBytes > t.Bytes || (t.Static == 0) != (t.StaticBytes == 0) {
+			c.add("snapshots", "static field %d retains %d of %d bytes of type %d", t.Static, t.StaticBytes, t.Bytes,
+				t.Type)
+		}
+	}
+	for _, step := range paths {
+		f := fields[staticKey{step.Process, step.Static}]
+		if step.Static != 0 && (f == nil || f.ObjectType != step.ObjectType || f.Retained != step.Retained) {
+			c.add("snapshots", "static field %d holds no object of type %d that retains %d bytes", step.Static,
+				step.ObjectType, step.Retained)
+		}
+	}
+	return nil
 }
 
 // snapshotTypes checks that the types are all of the heap, and that what they retain is between what must be and what

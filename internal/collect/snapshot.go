@@ -90,6 +90,29 @@ func (p *process) ownTypes(h *heapgraph.Heap) *heapgraph.Heap {
 	return h
 }
 
+// staticRows are the rows of the static fields, and by index in the heap's list the id of each.
+func (s *snapshot) staticRows() (rows []session.SnapshotStatic, ids []int64) {
+	h := s.graph.Heap
+	order := make([]int, len(h.Statics))
+	types := make([]session.TypeID, len(h.Statics))
+	for i, f := range h.Statics {
+		order[i] = i
+		types[i], _ = s.process.names.typeID(f.Type)
+	}
+	slices.SortStableFunc(order, func(a, b int) int {
+		return cmp.Or(cmp.Compare(types[a], types[b]), cmp.Compare(h.Statics[a].Field, h.Statics[b].Field))
+	})
+	ids = make([]int64, len(order))
+	for i, at := range order {
+		f := h.Statics[at]
+		ids[at] = int64(i + 1)
+		rows = append(rows, session.SnapshotStatic{ID: ids[at], Type: types[at], Token: session.Token(f.Field),
+			Name: f.Name, ObjectType: session.TypeID(h.Type[f.Object]), Bytes: quantity.Bytes(h.Size[f.Object]),
+			Retained: quantity.Bytes(s.graph.Retained[f.Object]), OfThread: f.OfThread})
+	}
+	return rows, ids
+}
+
 // snapshot is a snapshot on its way into the session.
 type snapshot struct {
 	process *process
@@ -98,13 +121,18 @@ type snapshot struct {
 
 func (s *snapshot) write() error {
 	types := s.graph.Types()
-	out := recording.Snapshot{Total: s.total(), Sites: s.sites(), Roots: s.roots()}
+	statics, ids := s.staticRows()
+	out := recording.Snapshot{Total: s.total(), Sites: s.sites(ids), Roots: s.roots(), Statics: statics}
+	held := s.graph.HeldTypes()
 	for _, t := range types {
+		field, bytes := heldBy(held, t.Key, ids)
 		out.Types = append(out.Types, session.SnapshotType{Type: session.TypeID(t.Key), Amount: groupAmount(&t),
 			Retained: quantity.Bytes(t.Retained), Finalizable: quantity.Count(t.By[heapgraph.Finalizable]),
-			Frozen: quantity.Count(t.By[heapgraph.Frozen]), Unreachable: quantity.Count(t.By[heapgraph.Unreachable])})
+			Frozen:      quantity.Count(t.By[heapgraph.Frozen]),
+			Unreachable: quantity.Count(t.By[heapgraph.Unreachable]),
+			Static:      field, StaticBytes: bytes})
 	}
-	out.Paths = s.paths(types)
+	out.Paths = s.paths(types, ids)
 	return s.process.rec.WriteSnapshot(&out)
 }
 
@@ -113,7 +141,8 @@ func groupAmount(g *heapgraph.Group) quantity.Amount {
 }
 
 func (s *snapshot) total() session.Snapshot {
-	row := session.Snapshot{GCNumber: int64(s.graph.GC), Outside: quantity.Count(s.graph.Outside)}
+	row := session.Snapshot{GCNumber: int64(s.graph.GC), Outside: quantity.Count(s.graph.Outside),
+		StaticsLeftOut: quantity.Count(s.graph.StaticsLeftOut)}
 	by := [heapgraph.States]*quantity.Amount{heapgraph.Reachable: &row.Reachable,
 		heapgraph.Finalizable: &row.Finalizable,
 		heapgraph.Frozen:      &row.Frozen, heapgraph.Unreachable: &row.Unreachable}
@@ -125,13 +154,24 @@ func (s *snapshot) total() session.Snapshot {
 	return row
 }
 
-// sites leaves out those that the arena does not have.
-func (s *snapshot) sites() []session.SnapshotSite {
+// heldBy returns the id of the static field that retains most of a group, and how many bytes of it; 0: none does.
+func heldBy(held map[uint32]heapgraph.Held, key uint32, statics []int64) (int64, quantity.Bytes) {
+	h, ok := held[key]
+	if !ok {
+		return 0, 0
+	}
+	return statics[h.Field], quantity.Bytes(h.Bytes)
+}
+
+// sites leaves out those that the arena does not have. Statics are the ids of static fields.
+func (s *snapshot) sites(statics []int64) []session.SnapshotSite {
 	var rows []session.SnapshotSite
+	held := s.graph.HeldSites()
 	for _, g := range s.graph.Sites() {
 		if g.Key != 0 && int64(g.Key) <= int64(s.process.rec.Sites()) {
+			field, bytes := heldBy(held, g.Key, statics)
 			rows = append(rows, session.SnapshotSite{Site: s.process.rec.Site(int(g.Key - 1)), Amount: groupAmount(&g),
-				Retained: quantity.Bytes(g.Retained)})
+				Retained: quantity.Bytes(g.Retained), Static: field, StaticBytes: bytes})
 		}
 	}
 	return rows
@@ -173,8 +213,9 @@ func (s *snapshot) roots() []session.SnapshotRoot {
 	return rows
 }
 
-// paths explains the types that retain most, each by the object that retains most of it.
-func (s *snapshot) paths(types []heapgraph.Group) []session.SnapshotPath {
+// paths explains the types that retain most, each by the object that retains most of it. Statics are the ids of static
+// fields.
+func (s *snapshot) paths(types []heapgraph.Group, statics []int64) []session.SnapshotPath {
 	slices.SortFunc(types, func(a, b heapgraph.Group) int {
 		return cmp.Or(cmp.Compare(b.Retained, a.Retained), cmp.Compare(a.Key, b.Key))
 	})
@@ -183,6 +224,7 @@ func (s *snapshot) paths(types []heapgraph.Group) []session.SnapshotPath {
 	var rows []session.SnapshotPath
 	for _, t := range types {
 		root, path := s.graph.Path(t.Example)
+		held, field := s.graph.StaticOn(path)
 		for position, object := range path {
 			if len(path) > snapshotSteps && position >= snapshotSteps/2 && position < len(path)-snapshotSteps/2 {
 				continue
@@ -193,6 +235,9 @@ func (s *snapshot) paths(types []heapgraph.Group) []session.SnapshotPath {
 			if position == 0 {
 				of := s.rootOf(root)
 				row.Kind, row.Flags, row.Function = of.Kind, of.Flags, of.Function
+			}
+			if position == held {
+				row.Static = statics[field]
 			}
 			rows = append(rows, row)
 		}

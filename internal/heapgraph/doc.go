@@ -23,6 +23,9 @@
 //   - Every root but the weak ones holds its object. Objects that no root holds, directly or not, are Unreachable,
 //     or Frozen if they have no site: the code refers to them, and no root tells. They count as objects and retain
 //     nothing.
+//   - A static field is believed only if the object that its place is in refers to what it is said to hold. A root path
+//     goes through the field if it goes through that place. The field that retains an object is that of the nearest
+//     dominator which a field holds.
 //   - Same file, same result: objects are in the order of their addresses.
 //   - Any bytes can be read: errors wrap ErrCorrupt or ErrIncomplete, and memory is bounded by the size of the file.
 //

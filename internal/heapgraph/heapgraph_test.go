@@ -17,6 +17,9 @@ type file struct {
 	dependents [][2]uint64
 	roots      []fileRoot
 	sites      []fileSite
+	statics    []fileStatic
+	leftOut    uint64
+	version    byte // 0: the newest
 }
 
 type fileObject struct {
@@ -36,7 +39,11 @@ type fileSite struct {
 }
 
 func (f *file) encode() []byte {
-	b := append([]byte(magic), 1, 0, 0, 0, 7, 0, 0, 0)
+	made := f.version
+	if made == 0 {
+		made = version
+	}
+	b := append([]byte(magic), made, 0, 0, 0, 7, 0, 0, 0)
 	u32 := func(list ...uint32) {
 		for _, v := range list {
 			b = binary.LittleEndian.AppendUint32(b, v)
@@ -67,6 +74,13 @@ func (f *file) encode() []byte {
 		u32(s.site, s.born)
 	}
 	u64(0, 0)
+	if made > 1 {
+		f.encodeStatics(u32, u64, func(list []uint16) {
+			for _, v := range list {
+				b = binary.LittleEndian.AppendUint16(b, v)
+			}
+		})
+	}
 	return append(b, complete...)
 }
 
@@ -325,8 +339,8 @@ func TestErrors(t *testing.T) {
 	twice.objects = append(twice.objects, sample.objects[0])
 	huge := file{objects: []fileObject{{8, math.MaxUint64, 1, nil}}}
 	for name, b := range map[string][]byte{"magic": append([]byte("x"), whole[1:]...),
-		"version": append([]byte(magic+"\x02"), whole[9:]...),
-		"twice":   twice.encode(), "huge": huge.encode(), "end": append(whole[:len(whole)-1:len(whole)-1], 'X')} {
+		"version": append([]byte(magic+"\x03"), whole[9:]...), "version 0": append([]byte(magic+"\x00"), whole[9:]...),
+		"twice": twice.encode(), "huge": huge.encode(), "end": append(whole[:len(whole)-1:len(whole)-1], 'X')} {
 		if _, err := Read(bytes.NewReader(b), int64(len(b))); !errors.Is(err, ErrCorrupt) {
 			t.Errorf("%s: %v", name, err)
 		}
@@ -340,6 +354,7 @@ func TestErrors(t *testing.T) {
 func FuzzRead(f *testing.F) {
 	f.Add(sample.encode())
 	f.Add((&file{}).encode())
+	f.Add(withStatics.encode())
 	f.Add(sample.encode()[:100])
 	f.Fuzz(func(t *testing.T, b []byte) {
 		h, err := Read(bytes.NewReader(b), int64(len(b)))

@@ -20,7 +20,10 @@ var ErrIncomplete = errors.New("incomplete snapshot of the heap")
 const (
 	magic    = "CLRHEAP\x00"
 	complete = "COMPLETE"
-	version  = 1
+
+	// version is of what agents write now; oldest has no static fields.
+	version = 2
+	oldest  = 1
 
 	// maxObjects and maxReferences keep indices in 32 bits, with one object more for the root above all.
 	maxObjects    = math.MaxInt32 - 1
@@ -31,6 +34,9 @@ const (
 	maxHeapBytes   = 1 << 60
 
 	bufferBytes = 1 << 20
+
+	// maxName is more than the UTF-16 characters of any name: the agent cuts them earlier.
+	maxName = 1 << 16
 )
 
 // Flags and kinds of roots, as in COR_PRF_GC_ROOT_FLAGS and COR_PRF_GC_ROOT_KIND.
@@ -47,6 +53,17 @@ type Root struct {
 	Function uint32 // of the arena, whose frame the reference is in; 0: not known, or no frame
 }
 
+// Static is a static field of a class that holds an object.
+type Static struct {
+	Holder int32 // the object that its place is in, an array of the runtime's; -1: not known
+	Object int32 // what it holds
+	Type   uint32
+	Field  uint32 // token
+	Name   string // in metadata
+
+	OfThread bool // each thread has its own
+}
+
 // Heap is a snapshot. Objects are numbered from 0 in the order of their addresses; the slices have one element for
 // each.
 type Heap struct {
@@ -58,6 +75,9 @@ type Heap struct {
 	Born    []uint32 // number of the last collection before its birth
 	Roots   []Root   // in the order of the file
 	Outside int      // references, dependent handles and roots to addresses without an object
+
+	Statics        []Static // by object, holder, type and field
+	StaticsLeftOut uint64   // classes whose static fields were not looked at
 
 	first  []uint32 // the references of object i are target[first[i]:first[i+1]]
 	target []int32
@@ -82,8 +102,9 @@ func Read(r io.ReaderAt, size int64) (*Heap, error) {
 	if in.text(8) != magic {
 		return nil, in.fail("magic")
 	}
-	if v := in.u32(); v != version {
-		return nil, in.fail("version %d", v)
+	made := in.u32()
+	if made < oldest || made > version {
+		return nil, in.fail("version %d", made)
 	}
 	h.GC = in.u32()
 	order, counts := h.readObjects(in)
@@ -93,6 +114,10 @@ func Read(r io.ReaderAt, size int64) (*Heap, error) {
 	dependents := h.readDependents(in)
 	h.readRoots(in)
 	h.readSites(in)
+	var statics []place
+	if made >= 2 {
+		statics = h.readStatics(in)
+	}
 	if in.err == nil && in.text(8) != complete {
 		return nil, in.fail("its end")
 	}
@@ -104,6 +129,9 @@ func Read(r io.ReaderAt, size int64) (*Heap, error) {
 	}
 	again := newInput(r, 16, size)
 	h.readReferences(again, order, dependents)
+	if again.err == nil {
+		h.placeStatics(statics)
+	}
 	return h, again.err
 }
 

@@ -190,11 +190,12 @@ func (p *Process) InteractionStack(frames []session.InteractionFrame) (session.I
 
 // Snapshot is what a heap told of itself at one moment. Rows need no process.
 type Snapshot struct {
-	Total session.Snapshot
-	Types []session.SnapshotType
-	Sites []session.SnapshotSite
-	Roots []session.SnapshotRoot
-	Paths []session.SnapshotPath
+	Total   session.Snapshot
+	Types   []session.SnapshotType
+	Sites   []session.SnapshotSite
+	Roots   []session.SnapshotRoot
+	Paths   []session.SnapshotPath
+	Statics []session.SnapshotStatic
 }
 
 // WriteSnapshot writes the snapshot of a process: one at most, after all that it refers to is written.
@@ -209,6 +210,9 @@ func (p *Process) WriteSnapshot(s *Snapshot) error {
 	for i := range s.Paths {
 		s.Paths[i].Process = p.id
 	}
+	for i := range s.Statics {
+		s.Statics[i].Process = p.id
+	}
 	w := p.recording.w
 	if err := w.InsertSnapshots([]session.Snapshot{s.Total}); err != nil {
 		return err
@@ -222,5 +226,8 @@ func (p *Process) WriteSnapshot(s *Snapshot) error {
 	if err := w.InsertSnapshotRoots(s.Roots); err != nil {
 		return err
 	}
-	return w.InsertSnapshotPaths(s.Paths)
+	if err := w.InsertSnapshotPaths(s.Paths); err != nil {
+		return err
+	}
+	return w.InsertSnapshotStatics(s.Statics)
 }

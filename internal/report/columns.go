@@ -88,7 +88,7 @@ func lineCell(c *context, r *Row) Cell {
 func hasModule(r *Row) bool {
 	return (r.async == analysis.AsyncNone || r.function != 0) && r.kind != rowProcess && r.kind != rowNamespace &&
 		r.kind != rowRange && r.kind != rowOutside && r.kind != rowThread && r.kind != rowFact && r.kind != rowGC &&
-		r.kind != rowLoss && (r.kind != rowRoot || r.function != 0) && (r.kind != rowObject || r.typ != 0)
+		r.kind != rowLoss && (r.kind != rowRoot || r.function != 0 || r.typ != 0) && (r.kind != rowObject || r.typ != 0)
 }
 
 // it can be of several

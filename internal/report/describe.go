@@ -106,6 +106,8 @@ var descriptions = map[string]string{
 	"pinned":              "Objects that could not be moved, because of fixed statements or pinned handles.",
 	"chart":               "Survived and dead bytes, drawn.",
 	"pause_chart":         "The pause, drawn.",
+	"static_field":        "The static field that retains the type's objects, if that is half of their bytes at least.",
+	"static_bytes":        "How many bytes of the type that field retains.",
 	"root_kind":           "What kind of root keeps the objects alive.",
 	"root_flags":          "What is special about the root.",
 	"references":          "How many roots of this kind refer to the objects.",

@@ -73,6 +73,7 @@ const (
 	NoteOfHeap             NoteKind = "of-heap"             // what percentages are of
 	NoteWholeHeap          NoteKind = "whole-heap"          // a snapshot is of no part of a process
 	NoteNoPath             NoteKind = "no-path"             // a type
+	NoteStaticsLeftOut     NoteKind = "statics-left-out"    // a process, and a number of classes
 	NoteNoRoots            NoteKind = "no-roots"            // it is not known why objects survived
 	NoteSurvived           NoteKind = "survived"            // a collection, its generation, and when it was
 	NoteTypePaths          NoteKind = "type-paths"          // what the lines below types are

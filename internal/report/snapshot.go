@@ -25,20 +25,26 @@ var snapshotView = View{
 // rowObject is an object on a path from a root.
 const rowObject rowKind = "object"
 
+// rootStatic is the kind of a root that is a static field. For the runtime it is an array that a handle holds.
+const rootStatic = "static"
+
 // The columns of the view snapshot, for programs and in text.
 const (
 	snapshotKeys = "name kind level module module_path process_id process_name live_objects live_bytes " +
 		"live_bytes_percent " +
 		"retained_bytes retained_bytes_percent finalizable_objects frozen_objects unreachable_objects root_kind " +
-		"root_flags"
-	snapshotText = "name retained_bytes retained_bytes_percent live_objects live_bytes live_bytes_percent module"
+		"root_flags static_field static_bytes"
+	snapshotText = "name retained_bytes retained_bytes_percent live_objects live_bytes live_bytes_percent " +
+		"static_field module"
 )
 
 // heapRow is what a snapshot of the heap says of a row. Whole is all bytes of the snapshots that are shown.
 type heapRow struct {
 	objects, finalizable, frozen, unreachable q.Count
 	bytes, retained, whole                    q.Bytes
-	noRetained                                bool // what functions retain together is not known
+	noRetained                                bool                    // what functions retain together is not known
+	static                                    *session.SnapshotStatic // that retains half of the type or more, or nil
+	staticBytes                               q.Bytes
 	isObject                                  bool // one, of whose kind nothing is counted
 }
 
@@ -72,6 +78,20 @@ func heapColumns() []Column {
 		{Key: "retained_bytes_percent", Title: "%", Kind: Percent, cell: cell(retains, func(h *heapRow) Cell {
 			return Cell{Percent: q.PercentOf(h.retained, h.whole)}
 		})},
+		{Key: "static_field", Title: "Static field", Kind: Name, cell: func(c *context, r *Row) Cell {
+			if r.heap == nil || r.heap.static == nil {
+				return Cell{Empty: true}
+			}
+			return textCell(c.staticName(r.heap.static))
+		}, short: func(c *context, r *Row) string {
+			if r.heap == nil || r.heap.static == nil {
+				return ""
+			}
+			return c.shortStaticName(r.heap.static)
+		}, Cut: CutParts},
+		{Key: "static_bytes", Title: "It retains", Kind: Bytes, cell: cell(func(h *heapRow) bool {
+			return h.static != nil
+		}, func(h *heapRow) Cell { return numberCell(h.staticBytes) })},
 		{Key: "finalizable_objects", Title: "To be finalized", Kind: Count, cell: cell(ofType, func(h *heapRow) Cell {
 			return numberCell(h.finalizable)
 		})},
@@ -95,6 +115,10 @@ func buildSnapshot(b *builder) error {
 	if err != nil {
 		return err
 	}
+	statics, err := analysis.ReadStatics(b.source.Session())
+	if err != nil {
+		return err
+	}
 	all = slices.DeleteFunc(all, func(t session.SnapshotType) bool { return !shown[t.Process] })
 	if b.options.Argument != "" {
 		if all, err = b.matchingSnapshotTypes(all); err != nil {
@@ -103,16 +127,23 @@ func buildSnapshot(b *builder) error {
 	}
 	var list []Row
 	for _, t := range all {
+		static, bytes := statics.Holder(t.Type)
 		row := Row{kind: rowType, typ: t.Type, module: b.types.get(t.Type).Module, process: t.Process,
 			heap: &heapRow{objects: t.Allocations,
 				bytes: t.Bytes, retained: t.Retained, whole: whole, finalizable: t.Finalizable, frozen: t.Frozen,
-				unreachable: t.Unreachable}}
+				unreachable: t.Unreachable, static: static, staticBytes: bytes}}
 		if t.Type == 0 {
 			row.kind, row.text = rowObject, "(types that the runtime did not tell)"
 		}
 		list = append(list, row)
 	}
 	list = b.first(b.sorted(list), "more type")
+	known := slices.ContainsFunc(list, func(r Row) bool { return r.heap.static != nil })
+	if !known || b.options.Argument != "" { // below a type its path says it
+		b.table.TextColumns = slices.DeleteFunc(slices.Clone(b.table.TextColumns), func(key string) bool {
+			return key == "static_field"
+		})
+	}
 	if b.options.Argument == "" {
 		b.table.Rows = list
 		if len(list) > 0 {
@@ -120,7 +151,7 @@ func buildSnapshot(b *builder) error {
 		}
 		return nil
 	}
-	return b.explainTypes(list, whole)
+	return b.explainTypes(list, statics, whole)
 }
 
 // snapshotNotes says what the snapshots are of, and returns all their bytes and the processes that are shown.
@@ -182,7 +213,7 @@ func (b *builder) matchingSnapshotTypes(all []session.SnapshotType) ([]session.S
 }
 
 // explainTypes adds the types with what is below them.
-func (b *builder) explainTypes(list []Row, whole q.Bytes) error {
+func (b *builder) explainTypes(list []Row, statics *analysis.Statics, whole q.Bytes) error {
 	functions, err := b.snapshotFunctions(whole)
 	if err != nil {
 		return err
@@ -197,14 +228,26 @@ func (b *builder) explainTypes(list []Row, whole q.Bytes) error {
 		before := len(b.table.Rows)
 		for _, step := range paths {
 			if step.Process == row.process && step.Type == row.typ {
-				b.addStep(step, before, whole)
+				b.addStep(step, statics.Field(step.Process, step.Static), before, whole)
 			}
 		}
 		if len(b.table.Rows) == before {
 			b.note(NoteNoPath, b.typeName(row.typ))
 		}
 	}
-	return nil
+	return b.noteStaticsLeftOut(list)
+}
+
+// noteStaticsLeftOut says of how many classes the static fields are not known, in the processes of the rows.
+func (b *builder) noteStaticsLeftOut(list []Row) error {
+	snapshots, err := b.source.Session().Snapshots()
+	for _, s := range snapshots {
+		if s.StaticsLeftOut > 0 && slices.ContainsFunc(list, func(r Row) bool { return r.process == s.Process }) {
+			b.note(NoteStaticsLeftOut, b.processes.get(s.Process).PID,
+				Things{int(s.StaticsLeftOut), "class"})
+		}
+	}
+	return err
 }
 
 // snapshotFunctions returns, for each type, the functions that allocated its objects, those of most bytes first.
@@ -252,13 +295,28 @@ func (b *builder) snapshotFunctions(whole q.Bytes) (map[session.TypeID][]Row, er
 	return out, nil
 }
 
+// staticName is the name of a static field, or of the property that it is the field of: Class.Name.
+func (c *context) staticName(s *session.SnapshotStatic) string {
+	return c.typeName(s.Type) + "." + s.Member()
+}
+
+func (c *context) shortStaticName(s *session.SnapshotStatic) string {
+	return c.shortTypeName(s.Type) + "." + s.Member()
+}
+
 // addStep adds a step of a path, whose rows begin at the position before: the root first, each object below the last.
-func (b *builder) addStep(step session.SnapshotPath, before int, whole q.Bytes) {
+// The static field that holds an object is its root: what comes before is the runtime's own.
+func (b *builder) addStep(step session.SnapshotPath, static *session.SnapshotStatic, before int, whole q.Bytes) {
 	t := b.table
 	if step.Position == 0 {
 		t.Rows = append(t.Rows, Row{kind: rowRoot, level: 1, function: step.Function,
 			module: b.functions.get(step.Function).Module, process: step.Process,
 			held: &rootRow{kind: step.Kind, flags: step.Flags}})
+	}
+	if static != nil {
+		t.Rows = append(t.Rows[:before], Row{kind: rowRoot, level: 1, typ: static.Type,
+			module: b.types.get(static.Type).Module, process: step.Process, position: int(step.Position) - 1,
+			held: &rootRow{kind: rootStatic, static: static}})
 	}
 	// The root is at level 1, the object at position 0 below it; a gap in the positions is one row.
 	last := t.Rows[len(t.Rows)-1].level

@@ -38,6 +38,7 @@ type rootRow struct {
 	kind       string
 	flags      int64
 	references q.Count
+	static     *session.SnapshotStatic // the static field that it is; of a snapshot only
 }
 
 func whyColumns() []Column {
@@ -102,6 +103,12 @@ func flagText(flags int64) string {
 // rootName says what a root is: "on the stack of F", "handle, pinning".
 func (c *context) rootName(r *Row) string {
 	var name string
+	if r.held.static != nil {
+		if r.held.static.OfThread {
+			return c.staticName(r.held.static) + " (thread static)"
+		}
+		return c.staticName(r.held.static) + " (static)"
+	}
 	switch r.held.kind {
 	case session.RootStack:
 		name = "on a stack"

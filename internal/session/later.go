@@ -22,7 +22,9 @@ var additions = append([]addition{{"module", "origin"}, {"type", "trait"}, {"pro
 	{"counter", "tags"}, {"function_await", ""}, {"function_not_probed", ""}, {"thread_scope", ""},
 	{"interaction", ""}, {"interaction_frame", ""}, {"cpu_counter", ""}, {"cause_total", ""}, {"cause", ""},
 	{"type_death", ""}, {"type_path", ""}, {"rule_judged", ""}, {"finding", ""},
-	{"function", "test"}}, cpuCounterColumns()...)
+	{"function", "test"}, {"snapshot_static", ""}, {"snapshot", "statics_left_out"},
+	{"snapshot_path", "static_id"}, {"snapshot_type", "static_id"}, {"snapshot_type", "static_bytes"},
+	{"snapshot_site", "static_id"}, {"snapshot_site", "static_bytes"}}, cpuCounterColumns()...)
 
 // cpuCounterColumns are those of CPU counters in the derived tables of times.
 func cpuCounterColumns() []addition {

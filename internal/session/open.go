@@ -205,6 +205,7 @@ var tableNames = []string{
 	processLifetimeTable.name, leftOutTable.name, gcTable.name, gcGenerationTable.name, gcDetailTable.name,
 	gcHeapTable.name,
 	snapshotTable.name, snapshotTypeTable.name, snapshotSiteTable.name, snapshotRootTable.name, snapshotPathTable.name,
+	snapshotStaticTable.name,
 	processTimeTable.name, cpuCounterTable.name,
 	counterTable.name, lossTable.name, sourceFileTable.name, lineTable.name,
 	callValueTable.name, functionValueTable.name, moduleValueTable.name, lineValueTable.name,

@@ -1,6 +1,10 @@
 package session
 
-import q "github.com/clrprof/clrprof/internal/quantity"
+import (
+	"strings"
+
+	q "github.com/clrprof/clrprof/internal/quantity"
+)
 
 // Snapshot is a row of the table snapshot. In amounts, Allocations are objects; All is the sum of the other four.
 type Snapshot struct {
@@ -12,6 +16,8 @@ type Snapshot struct {
 	Frozen      q.Amount
 	Unreachable q.Amount
 	Outside     q.Count
+
+	StaticsLeftOut q.Count // classes
 }
 
 // SnapshotType is a row of the table snapshot_type; Allocations are objects, of which the last three are not
@@ -24,13 +30,17 @@ type SnapshotType struct {
 	Finalizable q.Count
 	Frozen      q.Count
 	Unreachable q.Count
+	Static      int64   // SnapshotStatic.ID of the field that retains most bytes of the type; 0: none does
+	StaticBytes q.Bytes // how many
 }
 
 // SnapshotSite is a row of the table snapshot_site; Allocations are objects.
 type SnapshotSite struct {
 	Site SiteID
 	q.Amount
-	Retained q.Bytes
+	Retained    q.Bytes
+	Static      int64 // as of a type
+	StaticBytes q.Bytes
 }
 
 // SnapshotRoot is a row of the table snapshot_root; Allocations are the objects that the references are to, each once.
@@ -54,4 +64,30 @@ type SnapshotPath struct {
 	Kind       string // of the root; "" from position 1 on
 	Flags      int64
 	Function   FunctionID
+	Static     int64 // SnapshotStatic.ID; 0: none
+}
+
+// SnapshotStatic is a row of the table snapshot_static.
+type SnapshotStatic struct {
+	Process    ProcessID
+	ID         int64
+	Type       TypeID // whose field it is
+	Token      Token
+	Name       string // in metadata
+	ObjectType TypeID
+	Bytes      q.Bytes
+	Retained   q.Bytes
+	OfThread   bool // each thread has its own
+}
+
+// Member is the name of the field as its source has it: that of the property, if the compiler made the field for one.
+// C# and Visual Basic call it <Name>k__BackingField, F# Name@.
+func (s *SnapshotStatic) Member() string {
+	if name, ok := strings.CutSuffix(s.Name, ">k__BackingField"); ok && strings.HasPrefix(name, "<") {
+		return name[1:]
+	}
+	if name, ok := strings.CutSuffix(s.Name, "@"); ok && name != "" {
+		return name
+	}
+	return s.Name
 }

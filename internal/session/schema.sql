@@ -270,7 +270,8 @@ CREATE TABLE snapshot (             -- the heap of a process after one collectio
   frozen_bytes         INTEGER NOT NULL,
   unreachable_objects  INTEGER NOT NULL, -- from no root that the runtime told of: weak references at most
   unreachable_bytes    INTEGER NOT NULL,
-  outside_references   INTEGER NOT NULL  -- references and roots to no object of the snapshot
+  outside_references   INTEGER NOT NULL, -- references and roots to no object of the snapshot
+  statics_left_out     INTEGER NOT NULL  -- classes whose static fields are not known
 );
 
 CREATE TABLE snapshot_type (
@@ -282,6 +283,8 @@ CREATE TABLE snapshot_type (
   finalizable_objects  INTEGER NOT NULL, -- as in snapshot
   frozen_objects       INTEGER NOT NULL,
   unreachable_objects  INTEGER NOT NULL,
+  static_id            INTEGER NOT NULL, -- the static field that retains most bytes of the type: snapshot_static.id; 0: none does
+  static_bytes         INTEGER NOT NULL, -- how many
   PRIMARY KEY (process_id, type_id)
 ) WITHOUT ROWID;
 
@@ -289,7 +292,9 @@ CREATE TABLE snapshot_site (        -- frozen objects have none
   site_id         INTEGER PRIMARY KEY,
   objects         INTEGER NOT NULL,
   bytes           INTEGER NOT NULL,
-  retained_bytes  INTEGER NOT NULL
+  retained_bytes  INTEGER NOT NULL,
+  static_id       INTEGER NOT NULL, -- as in snapshot_type
+  static_bytes    INTEGER NOT NULL
 );
 
 CREATE TABLE snapshot_root (
@@ -313,7 +318,21 @@ CREATE TABLE snapshot_path (        -- how a root holds the object of a type tha
   kind            TEXT NOT NULL,    -- of the root, as in root; position 0 only, else ''
   flags           INTEGER NOT NULL,
   function_id     INTEGER NOT NULL,
+  static_id       INTEGER NOT NULL, -- the static field that holds this object: snapshot_static.id; at one position at most, else 0
   PRIMARY KEY (process_id, type_id, position)
+) WITHOUT ROWID;
+
+CREATE TABLE snapshot_static (      -- a static field, and the object that it held
+  process_id      INTEGER NOT NULL,
+  id              INTEGER NOT NULL, -- from 1 on in each process
+  type_id         INTEGER NOT NULL, -- the class whose field it is, with its type arguments
+  token           INTEGER NOT NULL,
+  name            TEXT NOT NULL,    -- in metadata
+  object_type_id  INTEGER NOT NULL,
+  bytes           INTEGER NOT NULL,
+  retained_bytes  INTEGER NOT NULL, -- by the object alone; 0 if no root holds it: it is frozen
+  of_thread       INTEGER NOT NULL, -- 1: each thread has its own, which is a row
+  PRIMARY KEY (process_id, id)
 ) WITHOUT ROWID;
 
 CREATE TABLE process_time (          -- processes whose calls were timed (--time)

@@ -107,14 +107,16 @@ func TestTables(t *testing.T) {
 	tableTest(t, w, survivalTable, w.Survivals, Survival{1, 1, amount, amount.Add(amount), amount})
 	tableTest(t, w, rootTable, w.Roots, Root{1, 1, RootHandle, RootPinning | RootWeak, 0, 3},
 		Root{1, 1, RootStack, 0, 5, 1})
-	tableTest(t, w, snapshotTable, w.Snapshots, Snapshot{1, 9, amount, amount, amount.Add(amount), amount, amount, 4})
-	tableTest(t, w, snapshotTypeTable, w.SnapshotTypes, SnapshotType{1, 0, amount, 7, 1, 2, 3},
+	tableTest(t, w, snapshotTable, w.Snapshots, Snapshot{1, 9, amount, amount, amount.Add(amount), amount, amount, 4, 5})
+	tableTest(t, w, snapshotTypeTable, w.SnapshotTypes, SnapshotType{1, 0, amount, 7, 1, 2, 3, 4, 5},
 		SnapshotType{Process: 1, Type: 2})
-	tableTest(t, w, snapshotSiteTable, w.SnapshotSites, SnapshotSite{1, amount, 7})
+	tableTest(t, w, snapshotSiteTable, w.SnapshotSites, SnapshotSite{1, amount, 7, 1, 6})
 	tableTest(t, w, snapshotRootTable, w.SnapshotRoots, SnapshotRoot{1, RootHandle, RootPinning, 0, 3, amount},
 		SnapshotRoot{Process: 1, Kind: RootStack, Function: 5})
-	tableTest(t, w, snapshotPathTable, w.SnapshotPaths, SnapshotPath{1, 1, 0, 2, 24, 48, RootStack, 1, 7},
-		SnapshotPath{1, 1, 1, 1, 24, 24, "", 0, 0})
+	tableTest(t, w, snapshotPathTable, w.SnapshotPaths, SnapshotPath{1, 1, 0, 2, 24, 48, RootStack, 1, 7, 0},
+		SnapshotPath{1, 1, 1, 1, 24, 24, "", 0, 0, 2})
+	tableTest(t, w, snapshotStaticTable, w.SnapshotStatics, SnapshotStatic{1, 1, 2, 0x4000003, "s_items", 1, 24, 48, true},
+		SnapshotStatic{Process: 1, ID: 2})
 	tableTest(t, w, lossTable, w.Losses, Loss{1, "arena_full", 2, amount})
 	tableTest(t, w, sourceFileTable, w.SourceFiles, SourceFile{1, "/src/a.cs"})
 	tableTest(t, w, lineTable, w.Lines, Line{1, 1, 1, 12, 5, 13, 6})

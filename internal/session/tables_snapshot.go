@@ -9,6 +9,7 @@ var snapshotTable = tableOf("snapshot", func(c *cells, r *Snapshot) {
 	amount(c, &r.Frozen)
 	amount(c, &r.Unreachable)
 	integer(c, &r.Outside)
+	integer(c, &r.StaticsLeftOut)
 })
 
 var snapshotTypeTable = tableOf("snapshot_type", func(c *cells, r *SnapshotType) {
@@ -19,12 +20,16 @@ var snapshotTypeTable = tableOf("snapshot_type", func(c *cells, r *SnapshotType)
 	integer(c, &r.Finalizable)
 	integer(c, &r.Frozen)
 	integer(c, &r.Unreachable)
+	c.int64(&r.Static)
+	integer(c, &r.StaticBytes)
 })
 
 var snapshotSiteTable = tableOf("snapshot_site", func(c *cells, r *SnapshotSite) {
 	integer(c, &r.Site)
 	amount(c, &r.Amount)
 	integer(c, &r.Retained)
+	c.int64(&r.Static)
+	integer(c, &r.StaticBytes)
 })
 
 var snapshotRootTable = tableOf("snapshot_root", func(c *cells, r *SnapshotRoot) {
@@ -46,6 +51,19 @@ var snapshotPathTable = tableOf("snapshot_path", func(c *cells, r *SnapshotPath)
 	c.text(&r.Kind)
 	c.int64(&r.Flags)
 	integer(c, &r.Function)
+	c.int64(&r.Static)
+})
+
+var snapshotStaticTable = tableOf("snapshot_static", func(c *cells, r *SnapshotStatic) {
+	integer(c, &r.Process)
+	c.int64(&r.ID)
+	integer(c, &r.Type)
+	integer(c, &r.Token)
+	c.text(&r.Name)
+	integer(c, &r.ObjectType)
+	integer(c, &r.Bytes)
+	integer(c, &r.Retained)
+	c.bool(&r.OfThread)
 })
 
 // InsertSnapshots adds rows.
@@ -71,6 +89,11 @@ func (w *Writer) InsertSnapshotPaths(rows []SnapshotPath) error {
 	return put(w, add, snapshotPathTable, rows)
 }
 
+// InsertSnapshotStatics adds rows.
+func (w *Writer) InsertSnapshotStatics(rows []SnapshotStatic) error {
+	return put(w, add, snapshotStaticTable, rows)
+}
+
 // Snapshots returns the table snapshot in the order of process.
 func (s *Session) Snapshots() ([]Snapshot, error) { return rows(s, snapshotTable) }
 
@@ -85,3 +108,6 @@ func (s *Session) SnapshotRoots() ([]SnapshotRoot, error) { return rows(s, snaps
 
 // SnapshotPaths returns the table snapshot_path in the order of process, type and position.
 func (s *Session) SnapshotPaths() ([]SnapshotPath, error) { return rows(s, snapshotPathTable) }
+
+// SnapshotStatics returns the table snapshot_static in the order of process and id.
+func (s *Session) SnapshotStatics() ([]SnapshotStatic, error) { return rows(s, snapshotStaticTable) }

@@ -88,9 +88,11 @@ var sentences = map[report.NoteKind]string{
 	report.NoteOfHeap:        "Percentages are of the heap.",
 	report.NoteWholeHeap:     "A snapshot is of the whole heap: of all threads, functions and types, at one time.",
 	report.NoteNoPath:        "No path to %s is known: no root holds one, or it retains too little.",
-	report.NoteNoRoots:       "It is not known of any collection here why objects survived it: see run --roots.",
-	report.NoteSurvived:      "What survived GC %d (generation %d, at %s), and why; survivors N shows another.",
-	report.NoteTypePaths:     "↳ where most of a type was created; types NAME, or --depth, shows all paths.",
+	report.NoteStaticsLeftOut: "In process %d the static fields of %s are not known: what they hold is below an " +
+		"object[], which a handle holds.",
+	report.NoteNoRoots:   "It is not known of any collection here why objects survived it: see run --roots.",
+	report.NoteSurvived:  "What survived GC %d (generation %d, at %s), and why; survivors N shows another.",
+	report.NoteTypePaths: "↳ where most of a type was created; types NAME, or --depth, shows all paths.",
 	report.NoteWaitsForEnd: "%s of the blocked time is waiting for the end of Main, or for somebody to stop the program: in " +
 		"the list of waits it is no row of its own.",
 	report.NoteAlive:        "Alive: reachable at the end, by a last collection.",

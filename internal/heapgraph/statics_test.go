@@ -1,0 +1,129 @@
+package heapgraph
+
+import (
+	"bytes"
+	"errors"
+	"testing"
+	"unicode/utf16"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+)
+
+// fileStatic is a static field in a file.
+type fileStatic struct {
+	slot, object         uint64
+	typ, field, ofThread uint32
+	name                 string
+}
+
+// withStatics is a heap in which the runtime's array at 0x10 is the place of two fields and 0x90 that of a thread's; 0x38
+// is a box; 0x80 is held by a field and a stack.
+var withStatics = file{
+	objects: []fileObject{
+		{0x10, 32, 1, []uint64{0x50, 0x80, 0x38}}, {0x38, 24, 5, []uint64{0x60}}, {0x50, 16, 2, []uint64{0x60, 0x70}},
+		{0x60, 16, 3, nil}, {0x70, 16, 3, nil}, {0x80, 16, 4, []uint64{0x88}}, {0x88, 8, 3, nil},
+		{0x90, 16, 1, []uint64{0xa0}}, {0xa0, 8, 3, nil},
+	},
+	roots: []fileRoot{{0x10, 3, 1, 0}, {0x80, 1, 0, 5}, {0x90, 3, 0, 0}},
+	sites: []fileSite{{0x60, 1, 0}, {0x70, 1, 0}, {0x88, 2, 0}, {0xa0, 1, 0}},
+	statics: []fileStatic{
+		{0x28, 0x80, 9, 0x4000002, 0, "Second"}, {0x20, 0x50, 9, 0x4000001, 0, "<Erstes Ä 😀>k__BackingField"},
+		{0, 0x38, 9, 0x4000003, 0, "Box"}, {0x98, 0xa0, 9, 0x4000004, 1, "Own"},
+		{0, 0x999, 9, 0x4000005, 0, "A number"},       // no object
+		{0x998, 0x50, 9, 0x4000006, 0, "Elsewhere"},   // its place is in none
+		{0x50, 0x80, 9, 0x4000007, 0, "Wrong"},        // in one that does not refer to it
+		{0x28, 0x80, 9, 0x4000002, 0, "Second"},       // once more
+		{0x28, 0x80, 8, 0x4000008, 0, "Second too"},   // of another class, before it
+		{0x90, 0xa0, 9, 0x4000004, 1, "Own"},          // at the begin of the array
+		{0x37, 0x50, 9, 0x4000009, 0, "Between them"}, // behind the end of the array
+	},
+	leftOut: 17,
+}
+
+func TestStatics(t *testing.T) {
+	g := New(read(t, withStatics.encode()))
+	want := []Static{{-1, 1, 9, 0x4000003, "Box", false},
+		{0, 2, 9, 0x4000001, "<Erstes Ä 😀>k__BackingField", false}, {0, 5, 8, 0x4000008, "Second too", false},
+		{0, 5, 9, 0x4000002, "Second", false}, {7, 8, 9, 0x4000004, "Own", true}}
+	if diff := cmp.Diff(want, g.Statics); diff != "" {
+		t.Errorf("static fields (-want +got):\n%s", diff)
+	}
+	if g.StaticsLeftOut != 17 {
+		t.Errorf("%d classes are left out", g.StaticsLeftOut)
+	}
+	for _, c := range []struct {
+		path            []int32
+		position, field int
+	}{
+		{[]int32{0, 2, 4}, 1, 1}, {[]int32{0, 1, 3}, 1, 0}, {[]int32{1}, 0, 0}, // a box is where it is
+		{[]int32{0, 5, 6}, 1, 2}, {[]int32{5, 6}, -1, -1}, // the stack holds it
+		{[]int32{7, 8}, 1, 4}, {[]int32{0}, -1, -1}, {nil, -1, -1},
+	} {
+		if position, field := g.StaticOn(c.path); position != c.position || field != c.field {
+			t.Errorf("on %v field %d holds object %d, want %d and %d", c.path, field, position, c.field, c.position)
+		}
+	}
+	// Of type 3 the list's field has 0x70, and nobody alone has 0x60; the object on the stack is also a field's.
+	if diff := cmp.Diff(map[uint32]Held{2: {1, 16}, 3: {1, 16}, 4: {2, 16}, 5: {0, 24}}, g.HeldTypes()); diff != "" {
+		t.Errorf("types (-want +got):\n%s", diff)
+	}
+	if diff := cmp.Diff(map[uint32]Held{0: {0, 24}, 1: {1, 16}, 2: {2, 8}}, g.HeldSites()); diff != "" {
+		t.Errorf("sites (-want +got):\n%s", diff)
+	}
+}
+
+// TestWithoutStatics reads a file of a version that has none.
+func TestWithoutStatics(t *testing.T) {
+	f := withStatics
+	f.version = 1
+	g := New(read(t, f.encode()))
+	if len(g.Statics) != 0 || g.StaticsLeftOut != 0 || len(g.Address) != len(withStatics.objects) {
+		t.Errorf("%d static fields of %d objects", len(g.Statics), len(g.Address))
+	}
+	if held := g.HeldTypes(); len(held) != 0 {
+		t.Errorf("held: %v", held)
+	}
+}
+
+func TestStaticErrors(t *testing.T) {
+	whole := withStatics.encode()
+	for n := range whole {
+		if _, err := Read(bytes.NewReader(whole[:n]), int64(n)); !errors.Is(err, ErrIncomplete) {
+			t.Fatalf("the first %d of %d bytes: %v", n, len(whole), err)
+		}
+	}
+	long := file{statics: []fileStatic{{0, 8, 1, 1, 0, string(make([]byte, maxName+1))}}}
+	if _, err := Read(bytes.NewReader(long.encode()), int64(len(long.encode()))); !errors.Is(err, ErrCorrupt) {
+		t.Errorf("a long name: %v", err)
+	}
+}
+
+// TestHeldAgrees compares what static fields retain with what is lost when the object of the field goes.
+func TestHeldAgrees(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		f := randomFile(t)
+		held := rapid.IntRange(1, len(f.objects)).Draw(t, "held")
+		f.statics = []fileStatic{{0, uint64(held) << 3, 1, 1, 0, "Field"}}
+		g := New(read(t, f.encode()))
+		sum := int64(0)
+		for _, h := range g.HeldTypes() {
+			sum += h.Bytes
+		}
+		if want := int64(g.Retained[held-1]); sum != want {
+			t.Fatalf("the field retains %d bytes, its object %d", sum, want)
+		}
+	})
+}
+
+// encodeStatics is the end of a file.
+func (f *file) encodeStatics(u32 func(...uint32), u64 func(...uint64), u16 func([]uint16)) {
+	for _, s := range f.statics {
+		name := utf16.Encode([]rune(s.name))
+		u64(s.slot, s.object)
+		u32(s.typ, s.field, s.ofThread, uint32(len(name)))
+		u16(name)
+	}
+	u64(0, 0, 0, 0)
+	u64(f.leftOut)
+}
