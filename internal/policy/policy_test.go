@@ -96,7 +96,7 @@ export/document: analysis report report/encode report/words session
 mcp: analysis quantity report report/encode report/text report/words rules session
 budget: analysis quantity rules session usercode
 export/speedscope: analysis session
-export/sarif: analysis rules session
+export/sarif: analysis quantity rules session
 web: analysis quantity report report/encode report/sheet report/text report/words session shell
 top: live quantity report/text session
 cli: export/sarif rules

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/clrprof/clrprof/internal/analysis"
+	q "github.com/clrprof/clrprof/internal/quantity"
 	"github.com/clrprof/clrprof/internal/rules"
 	"github.com/clrprof/clrprof/internal/session"
 )
@@ -35,6 +36,15 @@ func (c *context) Type(id session.TypeID) string { return c.shortTypeName(id) }
 
 // Function is the name of a function without parameters.
 func (c *context) Function(id session.FunctionID) string { return c.frameName(id) }
+
+// Static is the name of the static field that retains most of a type, and how many bytes of it.
+func (c *context) Static(id session.TypeID) (string, q.Bytes) {
+	f, bytes := c.statics.Holder(id)
+	if f == nil {
+		return "", 0
+	}
+	return c.shortStaticName(f), bytes
+}
 
 var ruleColumns = []Column{
 	{Key: "rule", Title: "Rule", Kind: Text, cell: finding(func(f *findingRow) Cell { return textCell(f.Rule.ID) })},
@@ -80,6 +90,9 @@ func (c *context) judge(o *Options) ([]Row, *rules.Result, error) {
 		if err := c.readPlaces(); err != nil {
 			return nil, nil, err
 		}
+	}
+	if c.statics, err = analysis.ReadStatics(c.source.Session()); err != nil {
+		return nil, nil, err
 	}
 	var rows []Row
 	for i := range result.Findings {

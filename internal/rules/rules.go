@@ -76,6 +76,8 @@ type Finding struct {
 type Names interface {
 	Type(session.TypeID) string
 	Function(session.FunctionID) string
+	// Static is the static field that retains most of a type, and how much of it; "": it is not known of any.
+	Static(session.TypeID) (string, q.Bytes)
 }
 
 // Evidence says in a sentence what was found, without the place.

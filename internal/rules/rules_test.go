@@ -14,6 +14,7 @@ import (
 
 	"github.com/clrprof/clrprof/internal/analysis"
 	"github.com/clrprof/clrprof/internal/analysis/analysistest"
+	q "github.com/clrprof/clrprof/internal/quantity"
 	"github.com/clrprof/clrprof/internal/rules"
 	"github.com/clrprof/clrprof/internal/session"
 	"github.com/clrprof/clrprof/internal/session/sessiontest"
@@ -34,6 +35,19 @@ func (n ids) Type(id session.TypeID) string {
 func (n ids) Function(id session.FunctionID) string {
 	all, err := n.s.Functions()
 	return fmt.Sprint(all[id-1].Name, errorText(err))
+}
+
+// Static returns the name of a static field.
+func (n ids) Static(id session.TypeID) (string, q.Bytes) {
+	statics, err := analysis.ReadStatics(n.s)
+	if err != nil {
+		return err.Error(), 0
+	}
+	f, bytes := statics.Holder(id)
+	if f == nil {
+		return "", 0
+	}
+	return n.Type(f.Type) + "." + f.Member(), bytes
 }
 
 func errorText(err error) string {

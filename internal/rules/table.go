@@ -146,8 +146,12 @@ func growing(f *facts, u *analysis.Use) q.Amount {
 }
 
 func alive(x *Finding, n Names) string {
-	return fmt.Sprintf("%s (%s) of type %s are alive, and in no slice of time were there fewer than before", x.Amount.Bytes,
-		x.Amount.Allocations.Of("object"), n.Type(x.Type))
+	text := fmt.Sprintf("%s (%s) of type %s are alive, and in no slice of time were there fewer than before",
+		x.Amount.Bytes, x.Amount.Allocations.Of("object"), n.Type(x.Type))
+	if field, bytes := n.Static(x.Type); field != "" {
+		text += fmt.Sprintf("; the static field %s retains %s of that type", field, bytes)
+	}
+	return text
 }
 
 // The large object heap begins at 85,000 bytes; what is less than a tenth above could be below.

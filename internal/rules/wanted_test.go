@@ -143,6 +143,9 @@ func (unnamed) Type(session.TypeID) string { return "type" }
 
 func (unnamed) Function(session.FunctionID) string { return "function" }
 
+// Static knows none.
+func (unnamed) Static(session.TypeID) (string, q.Bytes) { return "", 0 }
+
 // judgedBy judges by the uses that are asked for, and says how many these are.
 func judgedBy(rt *rapid.T, src *analysis.Source, asked func(*facts) *analysis.UsesOf) (out Result, uses int) {
 	f, err := gather(src, asked)

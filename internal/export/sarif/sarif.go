@@ -13,6 +13,7 @@ import (
 	"strings"
 
 	"github.com/clrprof/clrprof/internal/analysis"
+	q "github.com/clrprof/clrprof/internal/quantity"
 	"github.com/clrprof/clrprof/internal/rules"
 	"github.com/clrprof/clrprof/internal/session"
 )
@@ -103,6 +104,7 @@ type names struct {
 	functions map[session.FunctionID]*session.Function
 	lines     map[session.LineID]*session.Line
 	files     map[session.FileID]string
+	statics   *analysis.Statics
 }
 
 // Type returns the name of a type.
@@ -123,6 +125,15 @@ func (n *names) Function(id session.FunctionID) string {
 	return ""
 }
 
+// Static returns the name of the static field that retains most of a type, and how many bytes of it.
+func (n *names) Static(id session.TypeID) (string, q.Bytes) {
+	f, bytes := n.statics.Holder(id)
+	if f == nil {
+		return "", 0
+	}
+	return n.Type(f.Type) + "." + f.Member(), bytes
+}
+
 func read(s *session.Session) (*names, error) {
 	types, err := s.Types()
 	if err != nil {
@@ -137,8 +148,12 @@ func read(s *session.Session) (*names, error) {
 		return nil, err
 	}
 	files, err := s.SourceFiles()
+	if err != nil {
+		return nil, err
+	}
+	statics, err := analysis.ReadStatics(s)
 	n := &names{map[session.TypeID]*session.Type{}, map[session.FunctionID]*session.Function{},
-		map[session.LineID]*session.Line{}, map[session.FileID]string{}}
+		map[session.LineID]*session.Line{}, map[session.FileID]string{}, statics}
 	for i := range types {
 		n.types[types[i].ID] = &types[i]
 	}
