@@ -101,8 +101,22 @@ func (x *service) attachedLifetime(round int) {
 	kept.Alive, kept.Known, kept.InHeap = 40, 40, 50+40
 	arrays.LOH, arrays.Alive, arrays.Known, arrays.InHeap = 3, 2, 2, 2+2
 	a.followed(followed{Name: "Steps.Item", Gen0: 999, Alive: 1, InHeap: 1, Known: 1}, kept, arrays)
+	a.heldBy("Steps.Kept", "Steps.Program.kept")
 	x.forget(42) // all but those from before
 	x.do("gc 2")
+}
+
+// heldBy compares which static field retains the objects of a type: of a class from before the attach, of which a function
+// was met.
+func (a *attachment) heldBy(typ, want string) {
+	a.t.Helper()
+	have := query[struct{ Field string }](a.t, a.session, fmt.Sprintf(`SELECT c.name || '.' || f.name AS field
+		FROM snapshot_type s JOIN type t ON t.id = s.type_id
+		JOIN snapshot_static f ON f.process_id = s.process_id AND f.id = s.static_id JOIN type c ON c.id = f.type_id
+		WHERE t.name = '%s'`, typ))
+	if len(have) != 1 || have[0].Field != want {
+		a.t.Errorf("%s: %s is held by %v, want %s", filepath.Base(a.session), typ, have, want)
+	}
 }
 
 // TestAttachLifetimeOften: objects of a service under load are followed many times, while its threads come and go,
