@@ -1,4 +1,5 @@
-// LifetimeStatics: objects that static fields of all kinds hold, each of a type of its own. For each it prints a row
+// LifetimeStatics [churn]: objects that static fields of all kinds hold, each of a type of its own. With churn, threads with
+// fields of their own begin and end all the time, up to the end of the program. For each type it prints a row
 // "static": the type, the field that holds it, and the types on the way from there, as clrprof writes them.
 
 using System;
@@ -81,8 +82,11 @@ namespace LifetimeStatics
         static AssemblyLoadContext context;
         static Type built;
 
-        static int Main()
+        static int Main(string[] args)
         {
+            if (args.Length > 0 && args[0] == "churn")
+                for (int i = 0; i < 2; i++)
+                    new Thread(Churn) { IsBackground = true }.Start();
             Fields();
             Generics();
             Structs();
@@ -93,6 +97,13 @@ namespace LifetimeStatics
             Built();
             GC.Collect();
             return Truth.Print();
+        }
+
+        /// <summary>Threads that are there for the time of a few objects.</summary>
+        static void Churn()
+        {
+            while (true)
+                new Thread(() => Holder.PerThread = new Held()) { IsBackground = true }.Start();
         }
 
         public static int Same(int x) => x;
