@@ -53,6 +53,7 @@ type SampleSet struct {
 	Duration  q.Nanoseconds // of the recording; 0: not known
 
 	path      string // of the session
+	selection Selection
 	data      *Data
 	amounts   *lifetimeList // of sites, by position; without lifetimes only what was born
 	times     []TimingTime
@@ -86,7 +87,8 @@ func Samples(s *session.Session, sel Selection) (*SampleSet, error) {
 	if err != nil {
 		return nil, fmt.Errorf("session %s: %w", s.Path(), err)
 	}
-	x := &SampleSet{path: s.Path(), Processes: len(d.Processes), data: d, amounts: newLifetimeList(nil),
+	x := &SampleSet{path: s.Path(), selection: sel, Processes: len(d.Processes), data: d,
+		amounts: newLifetimeList(nil),
 		frameOf: map[sampleKey]int32{}, lastFrame: make([]functionFrame, len(d.Instructions)+1),
 		nodeFrame: make([]int32, len(d.Nodes)), files: map[session.FileID]string{},
 		processOf: map[session.ProcessID]*session.Process{}}

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strings"
 
 	q "github.com/clrprof/clrprof/internal/quantity"
 	"github.com/clrprof/clrprof/internal/session"
@@ -31,6 +32,57 @@ func (e *SystemEvent) Add(o *SystemEvent) {
 	e.Blocked, e.Ready, e.Length = e.Blocked+o.Blocked, e.Ready+o.Ready, e.Length+o.Length
 }
 
+// Reason says why the thread lost its processor, as far as the kernel tells, and else what there was.
+func (e *SystemEvent) Reason() string {
+	var out []string
+	switch {
+	case e.Voluntary > 0 && e.MajorFaults > 0:
+		out = append(out, "page from disk")
+	case e.Voluntary > 0 && e.Reads > 0:
+		out = append(out, "disk read")
+	case e.Voluntary > 0:
+		out = append(out, "wait")
+	}
+	if e.Preempted > 0 {
+		out = append(out, "preempted")
+	}
+	if len(out) > 0 {
+		return strings.Join(out, ", ")
+	}
+	switch {
+	case e.MinorFaults+e.MajorFaults > 0:
+		return "page fault"
+	case e.Reads > 0:
+		return "disk read"
+	case e.Writes > 0:
+		return "disk write"
+	}
+	return "off processor"
+}
+
+// eventAmounts is how many amounts an event has.
+const eventAmounts = 9
+
+// EventAmount is how much of something the operating system did in an event.
+type EventAmount struct {
+	Key   string // as the column of it: "voluntary", "blocked"
+	Title string
+	Time  bool // nanoseconds; else a count
+	Value int64
+}
+
+// Amounts returns how much there was, in the order of columns; with what there was nothing of.
+func (e *SystemEvent) Amounts() [eventAmounts]EventAmount {
+	return [...]EventAmount{
+		{"voluntary", "Waits", false, int64(e.Voluntary)}, {"preempted", "Preempted", false, int64(e.Preempted)},
+		{"minor_faults", "Faults", false, int64(e.MinorFaults)},
+		{"major_faults", "Disk faults", false, int64(e.MajorFaults)},
+		{"reads", "Blocks read", false, int64(e.Reads)}, {"writes", "Written", false, int64(e.Writes)},
+		{"blocked", "Blocked", true, int64(e.Blocked)}, {"ready", "Ready", true, int64(e.Ready)},
+		{"length", "Interval", true, int64(e.Length)},
+	}
+}
+
 // SystemEvents returns the system events that are selected, in the order of their beginnings. A span of time holds
 // those that end in it.
 func (v *Source) SystemEvents() ([]SystemEvent, error) {
@@ -42,16 +94,20 @@ func (v *Source) SystemEvents() ([]SystemEvent, error) {
 	if err != nil {
 		return nil, err
 	}
+	return d.systemEvents(rows, v.selection)
+}
+
+// systemEvents returns those of the rows that are selected, in the order of their beginnings.
+func (d *Data) systemEvents(rows []session.SystemEvent, sel Selection) ([]SystemEvent, error) {
 	out := make([]SystemEvent, 0, len(rows))
 	for i := range rows {
 		e := &rows[i]
 		timing, ok := d.timings.find(e.Timing)
 		if !ok || timing == none {
 			return nil, fmt.Errorf("session %s: %w: system event %d refers to timing %d, which does not exist",
-				v.session.Path(), session.ErrCorrupt, e.ID, e.Timing)
+				d.session.Path(), session.ErrCorrupt, e.ID, e.Timing)
 		}
-		if d.in.timings != nil && !d.in.timings[timing] || e.End < v.selection.From ||
-			v.selection.To != 0 && e.End >= v.selection.To {
+		if d.in.timings != nil && !d.in.timings[timing] || e.End < sel.From || sel.To != 0 && e.End >= sel.To {
 			continue
 		}
 		out = append(out, d.systemEvent(e, timing))
@@ -76,4 +132,46 @@ func (d *Data) systemEvent(e *session.SystemEvent, timing int32) SystemEvent {
 		out.At.Line = d.Instructions[at].Line
 	}
 	return out
+}
+
+// PlacedEvent is a system event with what a viewer shows of it.
+type PlacedEvent struct {
+	SystemEvent
+	Thread   *session.Thread
+	Of       *session.Process
+	Function *session.Function
+	File     string // where the function is; "" without symbols
+	Line     int64  // before the call that is made there; 0: not known
+	// When it is drawn: Begin to End, but for the part of a nanosecond by which rounded intervals of a thread overlap.
+	From, To q.Nanoseconds
+}
+
+// Events returns the system events that are selected, in the order of their beginnings. Those of a thread do not
+// overlap.
+func (x *SampleSet) Events() ([]PlacedEvent, error) {
+	d := x.data
+	rows, err := d.session.SystemEvents()
+	if err != nil || len(rows) == 0 || !x.selection.HasTimes() {
+		return nil, err
+	}
+	list, err := d.systemEvents(rows, x.selection)
+	if err != nil {
+		return nil, err
+	}
+	threads := newIndex(d.Threads, func(r *session.Thread) session.ThreadID { return r.ID })
+	functions := newIndex(d.Functions, func(r *session.Function) session.FunctionID { return r.ID })
+	lines := newIndex(d.Lines, func(r *session.Line) session.LineID { return r.ID })
+	until := map[session.ThreadID]q.Nanoseconds{}
+	out := make([]PlacedEvent, len(list))
+	for i, e := range list {
+		p := PlacedEvent{SystemEvent: e, Thread: at(d.Threads, threads, e.Thread), Of: x.processOf[e.Process],
+			Function: at(d.Functions, functions, e.At.Function), Line: at(d.Lines, lines, e.At.Line).LineBegin,
+			From: max(e.Begin(), until[e.Thread]), To: max(e.End, until[e.Thread])}
+		p.File = x.files[p.Function.File]
+		if p.Of == nil {
+			p.Of = new(session.Process)
+		}
+		out[i], until[e.Thread] = p, p.To
+	}
+	return out, nil
 }

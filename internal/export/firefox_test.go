@@ -190,7 +190,8 @@ func (p *firefoxProfile) check(t *testing.T, x *firefoxThread) {
 	}
 	for i, n := range m.Name {
 		in("marker", n, len(p.Shared.StringArray))
-		if m.Phase[i] != 1 || m.EndTime[i] < m.StartTime[i] || m.Data[i]["type"] != p.Meta.MarkerSchema[0].Name {
+		if m.Phase[i] != 1 || m.EndTime[i] < m.StartTime[i] || !p.hasSchema(m.Data[i]) ||
+			m.Category[i] >= len(p.Meta.Categories) {
 			t.Errorf("marker %d: %v", i, m)
 		}
 	}
@@ -199,4 +200,24 @@ func (p *firefoxProfile) check(t *testing.T, x *firefoxThread) {
 			t.Error("samples are not in the order of time")
 		}
 	}
+}
+
+// hasSchema reports whether the profile says how to show a marker, with all that it has.
+func (p *firefoxProfile) hasSchema(data map[string]any) bool {
+	for _, s := range p.Meta.MarkerSchema {
+		if s.Name != data["type"] {
+			continue
+		}
+		fields := map[string]bool{"type": true}
+		for _, f := range s.Fields {
+			fields[f.Key] = true
+		}
+		for key := range data {
+			if !fields[key] {
+				return false
+			}
+		}
+		return true
+	}
+	return false
 }

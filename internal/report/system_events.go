@@ -2,7 +2,6 @@ package report
 
 import (
 	"slices"
-	"strings"
 
 	"github.com/clrprof/clrprof/internal/analysis"
 	q "github.com/clrprof/clrprof/internal/quantity"
@@ -43,7 +42,7 @@ type eventRow struct {
 }
 
 // eventColumns are those of the view events.
-var eventColumns = []Column{
+var eventColumns = append([]Column{
 	{Key: "event_begin", Title: "Time", Kind: Time, cell: func(_ *context, r *Row) Cell {
 		if r.event == nil || r.kind != rowEvent {
 			return Cell{Empty: true}
@@ -60,19 +59,23 @@ var eventColumns = []Column{
 		if r.event == nil || r.kind != rowEvent {
 			return Cell{Empty: true}
 		}
-		return textCell(r.event.reason())
+		return textCell(r.event.Reason())
 	}},
 	eventNumber("count", "Events", Count, func(e *eventRow) int64 { return int64(e.count) }),
 	eventNumber("lost", "Lost", Duration, func(e *eventRow) int64 { return int64(e.Lost()) }),
-	eventNumber("voluntary", "Waits", Count, func(e *eventRow) int64 { return int64(e.Voluntary) }),
-	eventNumber("preempted", "Preempted", Count, func(e *eventRow) int64 { return int64(e.Preempted) }),
-	eventNumber("minor_faults", "Faults", Count, func(e *eventRow) int64 { return int64(e.MinorFaults) }),
-	eventNumber("major_faults", "Disk faults", Count, func(e *eventRow) int64 { return int64(e.MajorFaults) }),
-	eventNumber("reads", "Blocks read", Count, func(e *eventRow) int64 { return int64(e.Reads) }),
-	eventNumber("writes", "Written", Count, func(e *eventRow) int64 { return int64(e.Writes) }),
-	eventNumber("blocked", "Blocked", Duration, func(e *eventRow) int64 { return int64(e.Blocked) }),
-	eventNumber("ready", "Ready", Duration, func(e *eventRow) int64 { return int64(e.Ready) }),
-	eventNumber("length", "Interval", Duration, func(e *eventRow) int64 { return int64(e.Length) }),
+}, amountColumns()...)
+
+// amountColumns are what the system did.
+func amountColumns() []Column {
+	var out []Column
+	for i, a := range new(analysis.SystemEvent).Amounts() {
+		kind := Count
+		if a.Time {
+			kind = Duration
+		}
+		out = append(out, eventNumber(a.Key, a.Title, kind, func(e *eventRow) int64 { return e.Amounts()[i].Value }))
+	}
+	return out
 }
 
 func eventNumber(key, title string, kind Kind, value func(*eventRow) int64) Column {
@@ -82,34 +85,6 @@ func eventNumber(key, title string, kind Kind, value func(*eventRow) int64) Colu
 		}
 		return Cell{Number: value(r.event)}
 	}}
-}
-
-// reason says why the thread lost its processor, as far as the kernel tells, and else what there was.
-func (e *eventRow) reason() string {
-	var out []string
-	switch {
-	case e.Voluntary > 0 && e.MajorFaults > 0:
-		out = append(out, "page from disk")
-	case e.Voluntary > 0 && e.Reads > 0:
-		out = append(out, "disk read")
-	case e.Voluntary > 0:
-		out = append(out, "wait")
-	}
-	if e.Preempted > 0 {
-		out = append(out, "preempted")
-	}
-	if len(out) > 0 {
-		return strings.Join(out, ", ")
-	}
-	switch {
-	case e.MinorFaults+e.MajorFaults > 0:
-		return "page fault"
-	case e.Reads > 0:
-		return "disk read"
-	case e.Writes > 0:
-		return "disk write"
-	}
-	return "off processor"
 }
 
 // buildEvents lists events in the order of time, or functions or threads with their sums, those that lost most first.

@@ -5,10 +5,11 @@
 // of each generation before and after them. A session knows how much, not in which order: each thread has a track with
 // its call tree for one value, summed up, the largest first, in which a nanosecond stands for a unit of the value. The
 // widths of what has no caller add up to the session's sum. Values that can be less than zero, those alive at the end
-// of a span, have no place.
+// of a span, have no place. What the operating system did to a thread (run --events), which is in the order of time,
+// is on a second track of it.
 //
 // Viewers take MostEvents events: of larger trees the smallest parts are left out, which only leaves their callers
-// without them, and the trace says how many under otherData.
+// without them, and of more system events the shortest. The trace says how many under otherData.
 //
 // The output depends on nothing but the session and what is selected of it, which otherData says.
 package chrome
@@ -27,7 +28,8 @@ import (
 	"github.com/clrprof/clrprof/internal/session"
 )
 
-// MostEvents is how many functions of call trees a trace has: viewers hold it in memory, about 200 bytes for each.
+// MostEvents is how many functions of call trees a trace has, and how many system events: viewers hold it in memory,
+// about 200 bytes for each.
 const MostEvents = 1_000_000
 
 // collectionTrack is the thread on which collections are drawn; no real thread has this id.
@@ -39,6 +41,7 @@ type event struct {
 	PID   int64          `json:"pid"`
 	TID   int64          `json:"tid"`
 	Name  string         `json:"name"`
+	Kind  string         `json:"cat,omitempty"`
 	Time  *micros        `json:"ts,omitempty"`
 	Took  *micros        `json:"dur,omitempty"`
 	Args  map[string]any `json:"args,omitempty"`
@@ -80,6 +83,10 @@ func write(w io.Writer, s *session.Session, sel analysis.Selection, value string
 	if err != nil {
 		return err
 	}
+	events, err := samples.Events()
+	if err != nil {
+		return err
+	}
 	trees, err := treesOf(samples, at)
 	if err != nil {
 		return err
@@ -92,6 +99,10 @@ func write(w io.Writer, s *session.Session, sel analysis.Selection, value string
 		other["left_out"] = fmt.Sprintf("%d functions with less than %d %s each: their callers are as wide as "+
 			"they were",
 			left, least, out.value.Unit)
+	}
+	var short int
+	if out.system, short, least = longest(events, most); short > 0 {
+		other["left_out_events"] = fmt.Sprintf("%d system events that took less than %d nanoseconds each", short, least)
 	}
 	if err := out.trace(other, processes, sel, collections, trees); err != nil {
 		return fmt.Errorf("writing a trace: %w", err)
@@ -166,6 +177,7 @@ type writer struct {
 	samples *analysis.SampleSet
 	value   analysis.SampleValue
 	least   int64
+	system  []analysis.PlacedEvent
 	events  int
 	err     error
 }
@@ -201,6 +213,7 @@ func (w *writer) trace(other map[string]any, processes []session.Process, sel an
 			return w.err
 		}
 	}
+	w.systemEvents()
 	w.WriteString("\n]}\n")
 	return cmp.Or(w.err, w.Flush())
 }

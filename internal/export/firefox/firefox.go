@@ -4,7 +4,8 @@
 // Each thread that has something of one value is a thread of the profile, and its stacks, with lines, are samples whose
 // weight is that value: they add up to the session's sum. A session knows how much, not in which order, so all samples
 // of a thread are at its beginning, and what the reader draws over time is that of the markers: a marker for each
-// garbage collection, and as a counter the size of the heap after it. A last sample of each thread has no stack and no
+// garbage collection, and for each interval in which the operating system acted (run --events), in its thread, and as a
+// counter the size of the heap after each collection. A last sample of each thread has no stack and no
 // weight, and is at the end. Values that can be less than zero, those alive at
 // the end of a span, have no place.
 //
@@ -35,6 +36,7 @@ const (
 	categoryCode = iota // of which there is a source file
 	categoryOther
 	categoryGC
+	categorySystem
 )
 
 type category struct {
@@ -48,6 +50,8 @@ var categories = []category{
 	categoryCode:  {"With source", "blue", []string{"Other"}},
 	categoryOther: {"Other", "grey", []string{"Other"}},
 	categoryGC:    {"GC", "orange", []string{"Other"}},
+
+	categorySystem: {"Operating system", "red", []string{"Other"}},
 }
 
 // Write writes one value of the part of s that is selected ("": bytes, or elapsed time where there is time). Errors
@@ -69,9 +73,14 @@ func Write(w io.Writer, s *session.Session, sel analysis.Selection, value string
 	if err != nil {
 		return err
 	}
+	events, err := samples.Events()
+	if err != nil {
+		return err
+	}
+	threads = withEvents(threads, events)
 	out := &writer{Writer: bufio.NewWriter(w), samples: samples, value: samples.Values[at], numbers: map[string]int{}}
 	out.name = samples.Title()
-	if err := out.profile(threads, collections); err != nil {
+	if err := out.profile(threads, collections, events); err != nil {
 		return fmt.Errorf("writing a profile for Firefox: %w", err)
 	}
 	return nil
@@ -105,12 +114,13 @@ func (w *writer) put(v any) error {
 	return err
 }
 
-func (w *writer) profile(threads []analysis.ThreadSums, collections []analysis.Collection) error {
+func (w *writer) profile(threads []analysis.ThreadSums, collections []analysis.Collection,
+	events []analysis.PlacedEvent) error {
 	meta := map[string]any{
 		"interval": 1, "startTime": 0, "categories": categories, "product": w.name, "stackwalk": 1,
 		"version":                    geckoVersion,
 		"preprocessedProfileVersion": version, "symbolicated": true, "processType": 0, "importedFrom": "clrprof",
-		"markerSchema": []any{gcSchema},
+		"markerSchema": []any{gcSchema, systemSchema()},
 	}
 	if began := w.samples.Began; !began.IsZero() {
 		meta["startTime"] = began.UnixMilli()
@@ -121,6 +131,10 @@ func (w *writer) profile(threads []analysis.ThreadSums, collections []analysis.C
 	}
 	w.WriteString(`,"libs":[],"pages":[],"threads":[`)
 	mains := map[session.ProcessID]int{}
+	byThread := map[session.ThreadID][]analysis.PlacedEvent{}
+	for _, e := range events {
+		byThread[e.Thread.ID] = append(byThread[e.Thread.ID], e)
+	}
 	for i, t := range threads {
 		first, seen := mains[t.Process]
 		if !seen {
@@ -130,7 +144,7 @@ func (w *writer) profile(threads []analysis.ThreadSums, collections []analysis.C
 		if i > 0 {
 			w.WriteString(",\n")
 		}
-		made := w.thread(&t, first == i, of(collections, t.Process))
+		made := w.thread(&t, first == i, of(collections, t.Process), byThread[t.ID])
 		if err := w.put(made); err != nil {
 			return err
 		}
@@ -170,16 +184,21 @@ func end[T ~int64](ns T) any {
 }
 
 // thread makes a thread. The first one of a process has its collections.
-func (w *writer) thread(t *analysis.ThreadSums, first bool, collections []analysis.Collection) map[string]any {
+func (w *writer) thread(t *analysis.ThreadSums, first bool, collections []analysis.Collection,
+	events []analysis.PlacedEvent) map[string]any {
 	until := max(w.samples.Duration, t.Begin, t.End)
 	for i := range collections {
 		until = max(until, collections[i].Begin+collections[i].Pause)
 	}
-	tables := w.tables(t, until)
-	marked := markers{}
-	if first {
-		marked = w.markers(collections)
+	for i := range events {
+		until = max(until, events[i].To)
 	}
+	tables := w.tables(t, until)
+	var marked markers
+	if first {
+		w.markCollections(&marked, collections)
+	}
+	w.markEvents(&marked, events)
 	name := cmp.Or(t.Name, fmt.Sprintf("thread %d", t.OSID))
 	out := map[string]any{
 		"processType": "default", "processName": t.Of.Name, "name": name, "isMainThread": first,

@@ -167,51 +167,6 @@ func (t *frameRows) table() map[string]any {
 
 func repeat[T any](v T, n int) []T { return slices.Repeat([]T{v}, n) }
 
-// gcSchema says how the reader shows a collection.
-var gcSchema = map[string]any{
-	"name": "clrprofGC", "tooltipLabel": "Garbage collection", "tableLabel": "{marker.data.text}",
-	"chartLabel": "{marker.data.text}",
-	"display":    []string{"marker-chart", "marker-table", "timeline-overview"},
-	"fields": []map[string]any{
-		{"key": "text", "label": "Collection", "format": "string"},
-		{"key": "generation", "label": "Generation", "format": "integer"},
-		{"key": "after", "label": "Heap after it", "format": "bytes"},
-	},
-}
-
-// interval is the phase of markers that have a beginning and an end.
-const interval = 1
-
-type markers struct {
-	name       int
-	begin, end []float64
-	data       []any
-}
-
-func (w *writer) markers(collections []analysis.Collection) markers {
-	m := markers{name: w.text("GC")}
-	for i := range collections {
-		c := &collections[i]
-		m.begin = append(m.begin, milliseconds(c.Begin))
-		m.end = append(m.end, milliseconds(c.Begin+c.Pause))
-		data := map[string]any{"type": "clrprofGC", "generation": c.Generation,
-			"text": "GC " + strconv.FormatInt(c.Number, 10) +
-				" of generation " + strconv.FormatInt(c.Generation, 10)}
-		if c.Known {
-			data["after"] = int64(c.After().Bytes)
-		}
-		m.data = append(m.data, data)
-	}
-	return m
-}
-
-func (m *markers) table() map[string]any {
-	n := len(m.data)
-	return map[string]any{"data": append([]any{}, m.data...), "name": repeat(m.name, n),
-		"startTime": append([]float64{}, m.begin...), "endTime": append([]float64{}, m.end...),
-		"phase": repeat(interval, n), "category": repeat(categoryGC, n), "length": n}
-}
-
 // counters makes a counter for each process whose heap is known: by how much it grew from collection to collection.
 func (w *writer) counters(threads []analysis.ThreadSums, mains map[session.ProcessID]int,
 	collections []analysis.Collection) []any {
