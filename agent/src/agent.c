@@ -143,6 +143,7 @@ static uint32_t start_recording(void)
     }
     low |= probes_choose_marks(agent_info, callback_table);
     low |= rejit_begin(agent_info, callback_table);
+    time_installed(callback_table);
 #ifdef CLRPROF_ORACLE
     oracle_install(callback_table);
     low |= oracle_event_mask();

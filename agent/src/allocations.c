@@ -7,6 +7,7 @@
  * and of what is compared: the same stack can be there in several calls, such as one that began in a pause. */
 #include "allocations.h"
 #include "arena.h"
+#include "calls.h"
 #include "control.h"
 #include "dormant.h"
 #include "events.h"
@@ -329,7 +330,9 @@ static void count_slowly(uintptr_t object, uintptr_t class_id, uintptr_t fp, uin
 static __attribute__((noinline)) void object_allocated_slow(uintptr_t object, uintptr_t class_id, uintptr_t fp, uintptr_t at)
 {
     if (LIKELY(visit_begin())) {
+        time_own_calls();
         count_slowly(object, class_id, fp, at);
+        time_leave_out_calls();
         visit_end();
     }
 }

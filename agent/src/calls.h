@@ -23,9 +23,12 @@ void time_init(const struct time_options *o);
 void time_give_back(void); /* nothing is recorded any more; while all threads are stopped */
 uint32_t time_event_mask(void);
 void time_install(void **callbacks);
+void time_installed(void **callbacks); /* those of all others are there, too */
 void time_thread_ended(struct timer **keep); /* where the next thread of the same set finds its state; NULL: none will */
 uint64_t time_own_begins(void); /* what this thread does now, with no event in it, is the agent's own */
 void time_leave_out(uint64_t since); /* up to here; since is what that returned */
+void time_own_calls(void); /* the same of system calls alone, where they are counted: the time is the program's */
+void time_leave_out_calls(void);
 void time_settle(void); /* what this thread did up to now is counted as it was */
 void time_look_again(void); /* is this thread recorded? It asks at its next event */
 void time_leave_out_thread(void); /* what this thread calls is not the program's */

@@ -5,6 +5,11 @@
  * too. What the processor counts is a perf event, of user mode only, so that it is the same for all users (perf_event_paranoid 2).
  * The events are one group: they count at the same time or not at all.
  *
+ * System calls and migrations only the kernel's own perf events tell, for which one needs rights. Such an event writes a record
+ * each time, of eight bytes, for it is to have nothing: so the end of its ring (data_head) says how many there were, and that is read
+ * without a system call, of which the reading would be one more. Mapped without the right to write, the ring is overwritten for ever.
+ * What the agent itself calls is between counters_look and counters_resume, and between counters_begin_own_calls and counters_end_own_calls.
+ *
  * A perf event is read by an instruction where the kernel says so in the page of the event (cap_user_rdpmc); its descriptor is
  * closed then, the mapping keeps it alive. Else it is read by a system call, and the descriptors stay open, with high numbers. A
  * program may close them, and get the numbers for files of its own: so it is asked before each reading whose it is.
@@ -31,17 +36,24 @@
 
 #define EVENT_PAGE 4096u
 #define HIGH_FILES 500 /* from this number on: programs get the lowest that is free, and few have so many */
+#define RECORD 8u /* bytes: sizeof (struct perf_event_header) */
 #define MAX_TRIES 1000u /* readings of a page that the kernel changes meanwhile, which takes it less than a microsecond */
 
 uint32_t counters_used;
 static struct wire_cpu_counter chosen[WIRE_MAX_COUNTERS];
 static bool reads_usage;
 static uint32_t events; /* those that are perf events */
+static uint32_t rings;  /* those that have one */
+
+static bool has_ring(uint32_t i)
+{
+    return chosen[i].kind == WIRE_COUNTER_CALLS || chosen[i].kind == WIRE_COUNTER_MIGRATIONS;
+}
 
 void counters_init(const char *text)
 {
     char *end = NULL;
-    counters_used = events = 0;
+    counters_used = events = rings = 0;
     reads_usage = false;
     while (text != NULL && *text != 0 && counters_used < WIRE_MAX_COUNTERS) {
         struct wire_cpu_counter *c = &chosen[counters_used++];
@@ -49,6 +61,7 @@ void counters_init(const char *text)
         c->type = *end == ':' ? (uint32_t)strtoul(end + 1, &end, 10) : 0;
         c->config = *end == ':' ? strtoull(end + 1, &end, 10) : 0;
         events += c->kind == WIRE_COUNTER_PERF;
+        rings += has_ring(counters_used - 1);
         reads_usage = reads_usage || c->kind < WIRE_COUNTER_TASK_CLOCK;
         text = *end == ',' ? end + 1 : "";
     }
@@ -93,7 +106,7 @@ static void unmap_pages(struct counter_state *s)
 {
     for (uint32_t i = 0; i < WIRE_MAX_COUNTERS; i++) {
         if (s->pages[i] != NULL)
-            munmap(s->pages[i], EVENT_PAGE);
+            munmap(s->pages[i], has_ring(i) ? 2 * EVENT_PAGE : EVENT_PAGE);
         s->pages[i] = NULL;
     }
 }
@@ -174,11 +187,47 @@ static bool read_events(const struct counter_state *s, uint64_t *values)
 {
     bool known = true, mapped = false;
     for (uint32_t i = 0; i < counters_used; i++)
-        if (s->pages[i] != NULL) {
+        if (s->pages[i] != NULL && !has_ring(i)) {
             mapped = true;
             known = read_page(s->pages[i], &values[i]) && known;
         }
     return mapped ? known : read_files(s, values);
+}
+
+/* ── rings ──────────────────────────────────────────────────────────────────────────────────────────────────── */
+
+static void open_ring(struct counter_state *s, uint32_t i)
+{
+    struct perf_event_attr a;
+    memset(&a, 0, sizeof a);
+    a.size = PERF_ATTR_SIZE_VER3;
+    a.type = chosen[i].type;
+    a.config = chosen[i].config;
+    a.sample_period = 1;
+    a.watermark = 1; /* nobody is to be woken */
+    a.wakeup_watermark = EVENT_PAGE;
+    int fd = (int)syscall(SYS_perf_event_open, &a, 0, -1, -1, PERF_FLAG_FD_CLOEXEC);
+    if (fd < 0)
+        return; /* each reading finds that it is not known */
+    void *ring = mmap(NULL, 2 * EVENT_PAGE, PROT_READ, MAP_SHARED, fd, 0);
+    close(fd); /* the mapping keeps the event alive */
+    if (ring != MAP_FAILED)
+        s->pages[i] = ring;
+}
+
+/* How many records there were. False: not all rings are there. */
+static bool read_rings(const struct counter_state *s, uint64_t *values)
+{
+    bool known = true;
+    for (uint32_t i = 0; i < counters_used && rings != 0; i++) {
+        if (!has_ring(i))
+            continue;
+        const struct perf_event_mmap_page *page = s->pages[i];
+        if (page != NULL)
+            values[i] = __atomic_load_n(&page->data_head, __ATOMIC_RELAXED) / RECORD;
+        known = known && page != NULL;
+    }
+    return known;
 }
 
 /* ── readings ───────────────────────────────────────────────────────────────────────────────────────────────── */
@@ -205,8 +254,8 @@ static uint64_t of_usage(const struct rusage *r, uint32_t kind)
     }
 }
 
-/* False: not all could be read. */
-static bool read_all(const struct counter_state *s, uint64_t *values)
+/* All but rings, by system calls. False: not all could be read. */
+static bool read_others(const struct counter_state *s, uint64_t *values)
 {
     struct rusage usage = {0};
     if (reads_usage)
@@ -224,7 +273,11 @@ void counters_attach(struct timer *t)
     t->counters = (struct counter_state){.unknown = true};
     if (events != 0)
         open_events(&t->counters);
+    for (uint32_t i = 0; i < counters_used && rings != 0 && !os_is_filtered(); i++)
+        if (has_ring(i))
+            open_ring(&t->counters, i);
     counters_begin(t);
+    counters_resume(t);
 }
 
 void counters_detach(struct timer *t)
@@ -235,14 +288,26 @@ void counters_detach(struct timer *t)
 
 void counters_begin(struct timer *t)
 {
-    t->counters.unknown = !read_all(&t->counters, t->counters.last);
+    t->counters.unknown = !read_others(&t->counters, t->counters.last);
+}
+
+void counters_resume(struct timer *t)
+{
+    if (!read_rings(&t->counters, t->counters.last))
+        t->counters.unknown = true;
+}
+
+void counters_look(struct timer *t)
+{
+    read_rings(&t->counters, t->counters.seen);
 }
 
 void counters_end(struct timer *t, bool paused, uint64_t *counted)
 {
     struct counter_state *s = &t->counters;
-    uint64_t now[WIRE_MAX_COUNTERS] = {0};
-    bool lost = !read_all(s, now) || s->unknown || paused;
+    uint64_t now[WIRE_MAX_COUNTERS];
+    memcpy(now, s->seen, sizeof now);
+    bool lost = !read_others(s, now) || s->unknown || paused;
     for (uint32_t i = 0; i < counters_used; i++) {
         counted[i] = lost || now[i] < s->last[i] ? 0 : now[i] - s->last[i];
         s->last[i] = now[i];
@@ -251,16 +316,50 @@ void counters_end(struct timer *t, bool paused, uint64_t *counted)
         loss(WIRE_LOSS_COUNTS, 0, 0);
 }
 
+bool counters_have_rings(void)
+{
+    return rings != 0;
+}
+
+bool counters_acted(const uint64_t *counted)
+{
+    bool acted = false;
+    for (uint32_t i = 0; i < counters_used && rings != 0; i++)
+        acted = acted || (has_ring(i) && counted[i] != 0);
+    return acted;
+}
+
+void counters_begin_own_calls(struct timer *t)
+{
+    if (t->counters.own_depth++ == 0)
+        read_rings(&t->counters, t->counters.own);
+}
+
+void counters_end_own_calls(struct timer *t)
+{
+    struct counter_state *s = &t->counters;
+    uint64_t now[WIRE_MAX_COUNTERS] = {0};
+    if (s->own_depth == 0 || --s->own_depth != 0)
+        return; /* the thread was not recorded yet when that began; or there is more of it */
+    read_rings(s, now);
+    for (uint32_t i = 0; i < counters_used; i++)
+        if (has_ring(i) && s->pages[i] != NULL)
+            s->last[i] += now[i] - s->own[i];
+}
+
 void counters_begin_own(struct timer *t)
 {
-    t->counters.own_unknown = !read_all(&t->counters, t->counters.own);
+    counters_begin_own_calls(t);
+    t->counters.own_unknown = !read_others(&t->counters, t->counters.own);
 }
 
 void counters_end_own(struct timer *t)
 {
     struct counter_state *s = &t->counters;
     uint64_t now[WIRE_MAX_COUNTERS] = {0};
-    s->unknown = !read_all(s, now) || s->own_unknown || s->unknown;
+    s->unknown = !read_others(s, now) || s->own_unknown || s->unknown;
     for (uint32_t i = 0; i < counters_used; i++)
-        s->last[i] += now[i] - s->own[i];
+        if (!has_ring(i))
+            s->last[i] += now[i] - s->own[i];
+    counters_end_own_calls(t);
 }

@@ -118,9 +118,11 @@ static void measure_counters(struct timer *t, struct probe *warm, const struct m
     uint64_t counted[WIRE_MAX_COUNTERS] = {0};
     uint32_t n = 0;
     counters_begin(t);
+    counters_resume(t);
     do
         bare(m);
     while (++n < calls);
+    counters_look(t);
     counters_end(t, false, counted);
     for (uint32_t i = 0; i < counters_used; i++) {
         uint64_t outside = median(warm->counted_outside[i], warm->n), own = counted[i] * 1024 / n;

@@ -457,6 +457,7 @@ static uintptr_t map_function(uintptr_t function_id, void *data, int32_t *hook)
 {
     (void)data;
     int saved_errno = errno;
+    time_own_calls();
     uint64_t value = function_value(function_id);
     struct method *m = NULL;
     bool hooked = (value & IS_HOOKED) != 0 && !probes_records((uint32_t)value);
@@ -465,6 +466,7 @@ static uintptr_t map_function(uintptr_t function_id, void *data, int32_t *hook)
     if (value == 0 || (m == NULL && hooked))
         loss(WIRE_LOSS_NOT_HOOKED, 0, 0);
     *hook = m != NULL;
+    time_leave_out_calls();
     errno = saved_errno;
     return m != NULL ? (uintptr_t)m : function_id;
 }

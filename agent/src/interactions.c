@@ -16,6 +16,7 @@
 #define _GNU_SOURCE
 #include "arch/arch.h"
 #include "arena.h"
+#include "calls.h"
 #include "control.h"
 #include "interactions.h"
 #include "map.h"
@@ -321,8 +322,11 @@ static struct stack *find_stack(uintptr_t place, uintptr_t own_sp, uintptr_t sp)
     s = (struct stack *)(uintptr_t)map_get(&stacks, hash);
     bool is_new = s == NULL && (s = new_stack(hash, &w)) != NULL;
     arena_unlock();
-    if (is_new)
+    if (is_new) {
+        time_own_calls();
         syscall(SYS_futex, &n_new, FUTEX_WAKE_PRIVATE, 1, NULL, NULL, 0);
+        time_leave_out_calls();
+    }
     return s;
 }
 

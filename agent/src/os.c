@@ -127,7 +127,7 @@ static bool rseq_works(void)
 
 /* A filter of system calls can kill whoever makes one that it does not expect, and nothing is less expected than
  * perf_event_open. Most refuse it: what is given up is little. "Seccomp:" is 2 then (proc(5)). */
-static bool is_filtered(void)
+bool os_is_filtered(void)
 {
     char text[STATUS_BYTES];
     uint32_t n = read_file("/proc/thread-self/status", (uint8_t *)text, sizeof text - 1);
@@ -138,7 +138,7 @@ static bool is_filtered(void)
 
 static bool perf_open(struct timer *t)
 {
-    if (is_filtered())
+    if (os_is_filtered())
         return false;
     struct perf_event_attr a;
     memset(&a, 0, sizeof a);

@@ -15,6 +15,7 @@ void os_init(void);
 void os_init_gap(uint64_t ticks_per_sec);
 void os_close(void); /* the library will be unloaded */
 uint64_t os_clock(void);
+bool os_is_filtered(void); /* system calls of this process are */
 uint64_t os_cpu_ns(void); /* processor time of this thread */
 void os_pair(uint64_t *ticks, uint64_t *ns); /* the same moment on both clocks */
 void os_attach(struct timer *t);             /* this thread */

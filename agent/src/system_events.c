@@ -42,6 +42,10 @@ static void take_counted(struct wire_system_event *e, const uint64_t *counted)
             e->reads = n;
         else if ((system_events & WIRE_EVENT_IO) != 0 && kind == WIRE_COUNTER_WRITES)
             e->writes = n;
+        else if ((system_events & WIRE_EVENT_CALLS) != 0 && kind == WIRE_COUNTER_CALLS)
+            e->calls = n;
+        else if ((system_events & WIRE_EVENT_MOVES) != 0 && kind == WIRE_COUNTER_MIGRATIONS)
+            e->migrations = n;
     }
 }
 
@@ -73,7 +77,7 @@ void system_events_add(const struct wire_timing *x, bool lead, const struct inte
         e.ready = w->ready;
     }
     take_counted(&e, i->counted);
-    if ((e.voluntary | e.preempted | e.minor_faults | e.major_faults | e.reads | e.writes) == 0 && e.blocked + e.ready == 0)
+    if ((e.voluntary | e.preempted | e.minor_faults | e.major_faults | e.reads | e.writes | e.calls | e.migrations) == 0 && e.blocked + e.ready == 0)
         return;
     if (!append(&e))
         loss(WIRE_LOSS_SYSTEM_EVENTS, 0, 0);

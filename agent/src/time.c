@@ -236,6 +236,8 @@ static struct interval look(struct timer *t)
         i.end = c->last;
         return i;
     }
+    if (counters_used != 0)
+        counters_look(t);
     uint64_t now = os_clock(), fresh = now;
     i.ticks = now - c->last;
     if (*t->word != t->expect || i.ticks > t->gap)
@@ -259,6 +261,10 @@ static struct interval look(struct timer *t)
     }
     if (counters_used != 0)
         counters_end(t, i.paused, i.counted);
+    if (counters_used != 0 && !i.acted && counters_acted(i.counted)) {
+        i.waits.intervals = 1;
+        set_acted(&i);
+    }
     c->last = fresh;
     c->mechanism = t->mechanism;
     return i;
@@ -346,6 +352,8 @@ static void resume(struct timer *t)
         t->clock->own += i.ticks;
     }
     t->clock->last = now;
+    if (counters_used != 0)
+        counters_resume(t);
 }
 
 /* Ends a call whose end was not seen. The time since the last event belongs to whoever runs now. */
@@ -1038,6 +1046,20 @@ void time_look_again(void)
     t->off_sp = 0;
 }
 
+void time_own_calls(void)
+{
+    struct timer *t = current_timer;
+    if (counters_used != 0 && t != NULL && t->clock != NULL)
+        counters_begin_own_calls(t);
+}
+
+void time_leave_out_calls(void)
+{
+    struct timer *t = current_timer;
+    if (counters_used != 0 && t != NULL && t->clock != NULL)
+        counters_end_own_calls(t);
+}
+
 uint64_t time_own_begins(void)
 {
     struct timer *t = current_timer;
@@ -1152,4 +1174,10 @@ void time_install(void **callbacks)
     trace_install(callbacks);
     if (probes_on)
         probes_install(callbacks);
+}
+
+void time_installed(void **callbacks)
+{
+    if (counters_have_rings())
+        counters_leave_out_callbacks(callbacks);
 }

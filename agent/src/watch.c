@@ -102,10 +102,12 @@ void watch_look(void)
     if (!watching || recording_is_over() || !arena_is_ours())
         return;
     int saved_errno = errno;
+    time_own_calls();
     uint64_t now = monotonic_ns(), next = __atomic_load_n(&next_look_ns, __ATOMIC_RELAXED);
     if (now >= next && __atomic_compare_exchange_n(&next_look_ns, &next, now + LOOK_NS, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED) &&
         watch_collector_is_gone())
         stop();
+    time_leave_out_calls();
     errno = saved_errno;
 }
 

@@ -220,6 +220,8 @@
 #define WIRE_COUNTER_WRITES 0x7u /* of blocks */
 #define WIRE_COUNTER_TASK_CLOCK 0x8u /* ns of processor time */
 #define WIRE_COUNTER_PERF 0x9u /* a perf event */
+#define WIRE_COUNTER_CALLS 0xau /* system calls */
+#define WIRE_COUNTER_MIGRATIONS 0xbu /* moves to another processor */
 #define WIRE_RECORD_METER_COUNTER 0x17u
 #define WIRE_RECORD_METER_STATE 0x18u
 #define WIRE_METER_OLD_RUNTIME 0x1u /* nothing listens */
@@ -236,6 +238,8 @@
 #define WIRE_EVENT_SCHED 0x1u /* context switches */
 #define WIRE_EVENT_FAULTS 0x2u /* page faults */
 #define WIRE_EVENT_IO 0x4u /* blocks of disks */
+#define WIRE_EVENT_CALLS 0x8u /* system calls */
+#define WIRE_EVENT_MOVES 0x10u /* migrations */
 
 #define WIRE_CORE_LIBRARY "System.Private.CoreLib.dll"
 #define WIRE_HELPERS \
@@ -690,8 +694,10 @@ struct wire_system_event {
     uint32_t writes; /* blocks that are to be written to one */
     uint64_t blocked; /* ticks without a processor: the thread waited */
     uint64_t ready; /* it could have run */
+    uint32_t calls; /* system calls */
+    uint32_t migrations; /* moves to another processor */
 };
-_Static_assert(sizeof(struct wire_system_event) == 64, "layout");
+_Static_assert(sizeof(struct wire_system_event) == 72, "layout");
 _Static_assert(offsetof(struct wire_system_event, end) == 0, "layout");
 _Static_assert(offsetof(struct wire_system_event, length) == 8, "layout");
 _Static_assert(offsetof(struct wire_system_event, timing) == 16, "layout");
@@ -704,6 +710,8 @@ _Static_assert(offsetof(struct wire_system_event, reads) == 40, "layout");
 _Static_assert(offsetof(struct wire_system_event, writes) == 44, "layout");
 _Static_assert(offsetof(struct wire_system_event, blocked) == 48, "layout");
 _Static_assert(offsetof(struct wire_system_event, ready) == 56, "layout");
+_Static_assert(offsetof(struct wire_system_event, calls) == 64, "layout");
+_Static_assert(offsetof(struct wire_system_event, migrations) == 68, "layout");
 
 struct wire_clock {
     uint32_t depth; /* activations: calls that have not ended */

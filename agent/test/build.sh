@@ -14,7 +14,7 @@ for f in mmap mprotect madvise fallocate ftruncate link dl_iterate_phdr; do
   replaced="$replaced -D$f=fake_$f"
 done
 replaced="$replaced -Dpthread_getattr_np=fake_getattr_np -Dpthread_key_create=fake_key_create"
-replaced="$replaced -Dclock_gettime=fake_clock_gettime -Dgetrusage=fake_getrusage -include test/fake_clock.h"
+replaced="$replaced -Dclock_gettime=fake_clock_gettime -Dgetrusage=fake_getrusage -Dsyscall=fake_syscall -include test/fake_clock.h"
 # shellcheck disable=SC2086 # lists of flags
 "$cc" $flags $replaced -DCLRPROF_SANITIZED -DFIRST_FRAMES=8u -DCLRPROF_COUNT_STEPS -fvisibility=hidden -shared "$@" -o "$out/agent.so" src/*.c
 # shellcheck disable=SC2086

@@ -3,10 +3,15 @@
 #include "fake_calls.h"
 
 #include <errno.h>
+#include <linux/perf_event.h>
 #include <sched.h>
+#include <stdarg.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/resource.h>
+#include <sys/syscall.h>
 #include <time.h>
+#include <unistd.h>
 
 /* ── hooks ──────────────────────────────────────────────────────────────────────────────────────────────────── */
 
@@ -202,6 +207,7 @@ unsigned long long fake_rdtsc(void)
 
 int fake_clock_gettime(clockid_t id, struct timespec *out)
 {
+    fake_called(id == CLOCK_THREAD_CPUTIME_ID); /* the other clock is read without a system call */
     if (!fake_clock.on)
         return clock_gettime(id, out);
     uint64_t now = fake_now() - (id == CLOCK_THREAD_CPUTIME_ID ? off : 0);
@@ -211,6 +217,7 @@ int fake_clock_gettime(clockid_t id, struct timespec *out)
 
 int fake_getrusage(int who, struct rusage *out)
 {
+    fake_called(1);
     int result = getrusage((__rusage_who_t)who, out);
     if (!fake_clock.on || fake_clock.step != 0)
         return result;
@@ -258,4 +265,64 @@ void fake_preempt(uint32_t reading, int64_t ns)
 {
     preemption.reading = reading;
     preemption.ns = ns;
+}
+
+/* ── perf events of the kernel ──────────────────────────────────────────────────────────────────────────────── */
+
+#define RING_BYTES 8192
+#define EACH 8u /* bytes of a record that has nothing */
+
+struct fake_events fake_events;
+static __thread struct perf_event_mmap_page *calls, *moves; /* of this thread, which ends with its test */
+long fake_syscall(long number, ...);
+
+static void add_records(struct perf_event_mmap_page *page, uint32_t n)
+{
+    if (page != NULL)
+        __atomic_fetch_add(&page->data_head, EACH * n, __ATOMIC_RELAXED);
+}
+
+void fake_called(uint32_t n)
+{
+    add_records(calls, n);
+}
+
+void fake_moved(uint32_t n)
+{
+    add_records(moves, n);
+}
+
+/* Each ring is a file of its own, which the agent maps and closes. */
+static long open_event(const struct perf_event_attr *a)
+{
+    bool of_calls = a->type == PERF_TYPE_TRACEPOINT;
+    if (fake_events.refused) {
+        errno = EACCES;
+        return -1;
+    }
+    if (a->sample_period != 1 || a->sample_type != 0 || a->context_switch || (!of_calls && a->config != PERF_COUNT_SW_CPU_MIGRATIONS))
+        fake_die("a perf event of type %u with %llu", a->type, (unsigned long long)a->config);
+    int fd = memfd_create("ring", MFD_CLOEXEC);
+    if (fd < 0 || ftruncate(fd, RING_BYTES) != 0)
+        fake_die("no ring");
+    void *page = mmap(NULL, RING_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    if (page == MAP_FAILED)
+        fake_die("no ring");
+    *(of_calls ? &calls : &moves) = page;
+    __atomic_fetch_add(&fake_events.opened, 1, __ATOMIC_RELAXED);
+    return fd;
+}
+
+long fake_syscall(long number, ...)
+{
+    long a[6];
+    va_list list;
+    va_start(list, number);
+    for (int i = 0; i < 6; i++)
+        a[i] = va_arg(list, long);
+    va_end(list);
+    if (fake_events.on && number == SYS_perf_event_open)
+        return open_event((const struct perf_event_attr *)a[0]);
+    fake_called(1);
+    return syscall(number, a[0], a[1], a[2], a[3], a[4], a[5]);
 }

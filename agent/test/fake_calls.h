@@ -57,6 +57,14 @@ void fake_clock_start(uint64_t step);
 void fake_pass(int64_t ns);
 void fake_wait(int64_t ns, uint32_t voluntary, uint32_t preempted, uint32_t faults, uint32_t reads);
 void fake_count(uint32_t minor_faults, uint32_t writes);
+/* The kernel's own perf events, of system calls and migrations, each with a ring that is made up where `on`: the agent's own
+ * system calls, of those that are replaced, come into it, too. */
+extern struct fake_events {
+    bool on, refused;
+    uint32_t opened;
+} fake_events;
+void fake_called(uint32_t n); /* by this thread */
+void fake_moved(uint32_t n);
 void fake_preempt(uint32_t reading, int64_t ns); /* just before this thread reads for so many times what the system did */
 uint64_t fake_now(void);
 

@@ -59,6 +59,7 @@ static bool must_fail(uint64_t *count, uint64_t at, uint64_t from)
 static bool call_fails(void)
 {
     bool fails = must_fail(&fake.calls, fake.fail_at, fake.fail_from);
+    fake_called(1); /* the runtime does something for the agent */
     if (fake.reenter_at != 0 && fake.reenter_class != NULL && fake.calls >= fake.reenter_at && !in_call) {
         fake.reenter_at = 0;
         in_call = true;
@@ -95,6 +96,7 @@ void *fake_mmap(void *address, size_t bytes, int protection, int flags, int fd, 
     if (os_fails(OS_MMAP, ENOMEM))
         return MAP_FAILED;
     void *p = mmap(address, bytes, protection, flags, fd, offset);
+    fake_called(1);
     if (p != MAP_FAILED && bytes == fake.watched_bytes && fake.watched == NULL)
         fake.watched = p;
     errno = EPROTO; /* whoever lets the agent be called wants to keep its own */
@@ -111,6 +113,7 @@ int fake_fallocate(int fd, int mode, off_t offset, off_t bytes)
     if (os_fails(OS_FALLOCATE, ENOSPC))
         return -1;
     int rc = fallocate(fd, mode, offset, bytes);
+    fake_called(1);
     if (rc == 0)
         errno = EPROTO; /* as above */
     return rc;

@@ -208,6 +208,180 @@ static void events_off(void)
     check_losses(h, 0, 0);
 }
 
+/* ── system calls and migrations ────────────────────────────────────────────────────────────────────────────── */
+
+#define KERNEL "10:2:443,11:1:4" /* system calls and migrations */
+enum { CALLS, MOVES };
+
+/* A filter of system calls is the test's own, and with it the agent opens no event. */
+static bool is_filtered(void)
+{
+    char line[128];
+    bool filtered = false;
+    FILE *f = fopen("/proc/self/status", "r");
+    while (f != NULL && fgets(line, sizeof line, f) != NULL)
+        filtered = filtered || (strncmp(line, "Seccomp:", 8) == 0 && atoi(line + 8) != 0);
+    if (f != NULL)
+        fclose(f);
+    if (filtered)
+        printf("SKIPPED: system calls are filtered here\n");
+    return filtered;
+}
+
+static const struct wire_header *begin_kernel(const char *counters, const char *events)
+{
+    setenv("CLRPROF_MECHANISMS", "gap", 1);
+    setenv("CLRPROF_COUNTERS", counters, 1);
+    setenv("CLRPROF_EVENTS", events, 1);
+    fake_events.on = true;
+    return begin(STEP_NS);
+}
+
+static void call_and_move(void *data)
+{
+    (void)data;
+    fake_called(3);
+    fake_pass(70);
+    fake_moved(1);
+}
+
+static void call_and_wait(void *data)
+{
+    (void)data;
+    fake_called(5);
+    fake_pass(50);
+    fake_call(&methods[APP_2].method, 0, call_and_move, NULL);
+    fake_pass(30);
+    fake_call(&methods[APP_3].method, 0, nothing, NULL);
+    fake_called(2);
+    fake_wait(WAIT_NS, 1, 0, 0, 0);
+}
+
+/* System calls that do not block are the system's time, without a wait; none of the agent's own is among them. */
+static void events_calls(void)
+{
+    if (is_filtered())
+        return;
+    const struct wire_header *h = begin_kernel(KERNEL ",1:0:0", "25"); /* with a counter whose reading is a system call */
+    fake_call(&methods[APP_1].method, 0, call_and_wait, NULL);
+    fake_callback(CALLBACK_SHUTDOWN, 0);
+    uint64_t n, n_waits;
+    const struct wire_system_event *e = list(h, &n);
+    const struct wire_waits *waits = rows(h, WIRE_REGION_WAITS, sizeof *waits, &n_waits);
+    check(n == 3, "%llu events", (unsigned long long)n);
+    if (n != 3)
+        return;
+    check(e[0].lead == 1 && e[0].calls == 5 && e[0].migrations == 0 && e[0].blocked + e[0].ready == 0 && e[0].length >= 50, "before the call: %u calls", e[0].calls);
+    check(e[1].lead == 0 && e[1].calls == 3 && e[1].migrations == 1 && e[1].timing == e[0].timing && e[1].voluntary == 0, "in it: %u calls, %u migrations", e[1].calls,
+          e[1].migrations);
+    check(e[2].calls == 2 && e[2].voluntary == 1 && e[2].blocked == WAIT_NS, "after it: %u calls, %llu ns", e[2].calls, (unsigned long long)e[2].blocked);
+    const struct wire_timing *inner = timing_of(h, e[1].timing), *outer = timing_of(h, e[2].timing), *quiet = timing_of(h, e[1].timing + 1);
+    check(inner->tail_waited == inner->tail_elapsed && inner->lead_waited == inner->lead_elapsed && outer->tail_waited >= WAIT_NS, "application time with calls");
+    check(quiet->lead_elapsed >= 30 && quiet->lead_waited + quiet->tail_waited == 0, "none without");
+    check(inner->tail_waits != 0 && waits[inner->tail_waits - 1].intervals == 1 && waits[inner->tail_waits - 1].voluntary == 0, "an interval without a wait");
+    check(h->cpu_counters[CALLS].inside + h->cpu_counters[CALLS].outside == 0, "the probes call: %llu and %llu", (unsigned long long)h->cpu_counters[CALLS].inside,
+          (unsigned long long)h->cpu_counters[CALLS].outside);
+    check_losses(h, 0, 0);
+}
+
+#define MOST_BELOW 4u
+#define KINDS 4u
+
+struct calling {
+    uint64_t seed, left, calls[N_METHODS], moves[N_METHODS];
+    uint32_t depth;
+    int method;
+};
+
+static uint64_t next(uint64_t *seed)
+{
+    *seed = *seed * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
+    return *seed >> 33;
+}
+
+/* Calls of the system and of functions that are compiled just then, in any order. */
+static void call_at_random(void *data)
+{
+    struct calling *c = data;
+    int own = c->method;
+    for (uint64_t i = next(&c->seed) % (2 * MOST_BELOW); i > 0 && c->left > 0; i--) {
+        uint32_t calls = (uint32_t)(next(&c->seed) % 3), moves = (uint32_t)(next(&c->seed) % 2);
+        fake_called(calls);
+        fake_moved(moves);
+        fake_pass((int64_t)(next(&c->seed) % 100));
+        c->calls[own] += calls;
+        c->moves[own] += moves;
+        c->left--;
+        if (c->depth == MOST_BELOW || next(&c->seed) % 2 == 0)
+            continue;
+        c->method = APP_0 + (int)(next(&c->seed) % KINDS);
+        c->depth++;
+        fake_call(&methods[c->method].method, 0, call_at_random, c);
+        c->depth--;
+    }
+}
+
+/* Of each function there is what was called in it, whatever the agent does meanwhile, in the sums and in the list. */
+static void events_calls_random(void)
+{
+    if (is_filtered())
+        return;
+    compile_late = true;
+    const struct wire_header *h = begin_kernel(KERNEL ",8:0:0", "24:1000000");
+    struct calling c = {.seed = 4711, .left = 20000 / SCALE};
+    while (c.left > 0) {
+        c.method = APP_0 + (int)(next(&c.seed) % KINDS);
+        fake_call(&methods[c.method].method, 0, call_at_random, &c);
+    }
+    fake_callback(CALLBACK_SHUTDOWN, 0);
+    uint64_t n, n_events, n_counts;
+    const struct wire_system_event *e = list(h, &n_events);
+    const struct wire_timing *timings = rows(h, WIRE_REGION_TIMINGS, sizeof *timings, &n);
+    const struct wire_counts *counts = rows(h, WIRE_REGION_COUNTS, sizeof *counts, &n_counts);
+    uint64_t all[2] = {0}, summed[2] = {0}, listed[2] = {0};
+    for (int m = APP_0; m < APP_0 + (int)KINDS; m++) {
+        all[CALLS] += c.calls[m];
+        all[MOVES] += c.moves[m];
+    }
+    for (uint64_t i = 0; i < n; i++)
+        for (int k = CALLS; k <= MOVES; k++)
+            summed[k] += counts[i].tail[k] + counts[i].lead[k];
+    for (uint64_t i = 0; i < n_events; i++) {
+        listed[CALLS] += e[i].calls;
+        listed[MOVES] += e[i].migrations;
+    }
+    for (int k = CALLS; k <= MOVES; k++)
+        check(all[k] != 0 && summed[k] == all[k] && listed[k] == all[k], "%llu, in sums %llu, in the list %llu", (unsigned long long)all[k], (unsigned long long)summed[k],
+              (unsigned long long)listed[k]);
+    check_losses(h, 0, 0);
+}
+
+/* Where the kernel refuses its events nothing is listed, each interval is a loss, and times are what they were. */
+static void events_calls_refused(void)
+{
+    if (is_filtered())
+        return;
+    fake_events.refused = true;
+    const struct wire_header *h = begin_kernel(KERNEL, "24");
+    fake_call(&methods[APP_1].method, 0, call_and_wait, NULL);
+    fake_callback(CALLBACK_SHUTDOWN, 0);
+    uint64_t n;
+    list(h, &n);
+    const struct wire_timing *first = timing_of(h, 1);
+    check(n == 0 && losses(h, WIRE_LOSS_COUNTS) != 0, "%llu events, %llu lost", (unsigned long long)n, (unsigned long long)losses(h, WIRE_LOSS_COUNTS));
+    check(first->calls == 1 && first->tail_elapsed >= WAIT_NS, "%llu calls", (unsigned long long)first->calls);
+}
+
+/* Nobody asks for them: no event is opened. */
+static void events_calls_off(void)
+{
+    const struct wire_header *h = begin_kernel("1:0:0", "3");
+    fake_call(&methods[APP_1].method, 0, call_and_wait, NULL);
+    fake_callback(CALLBACK_SHUTDOWN, 0);
+    check(fake_events.opened == 0, "%u are open", fake_events.opened);
+    check_losses(h, 0, 0);
+}
+
 const struct scenario system_event_scenarios[] = {
     {"events_sums", events_sums},
     {"events_parallel", events_parallel},
@@ -215,5 +389,9 @@ const struct scenario system_event_scenarios[] = {
     {"events_of_one_kind", events_of_one_kind},
     {"events_limit", events_limit},
     {"events_off", events_off},
+    {"events_calls", events_calls},
+    {"events_calls_random", events_calls_random},
+    {"events_calls_refused", events_calls_refused},
+    {"events_calls_off", events_calls_off},
     {NULL, NULL},
 };

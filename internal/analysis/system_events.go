@@ -29,6 +29,7 @@ func (e *SystemEvent) Add(o *SystemEvent) {
 	e.Voluntary, e.Preempted = e.Voluntary+o.Voluntary, e.Preempted+o.Preempted
 	e.MinorFaults, e.MajorFaults = e.MinorFaults+o.MinorFaults, e.MajorFaults+o.MajorFaults
 	e.Reads, e.Writes = e.Reads+o.Reads, e.Writes+o.Writes
+	e.Calls, e.Migrations = e.Calls+o.Calls, e.Migrations+o.Migrations
 	e.Blocked, e.Ready, e.Length = e.Blocked+o.Blocked, e.Ready+o.Ready, e.Length+o.Length
 }
 
@@ -56,12 +57,16 @@ func (e *SystemEvent) Reason() string {
 		return "disk read"
 	case e.Writes > 0:
 		return "disk write"
+	case e.Calls > 0:
+		return "system call"
+	case e.Migrations > 0:
+		return "migrated"
 	}
 	return "off processor"
 }
 
 // eventAmounts is how many amounts an event has.
-const eventAmounts = 9
+const eventAmounts = 11
 
 // EventAmount is how much of something the operating system did in an event.
 type EventAmount struct {
@@ -78,6 +83,7 @@ func (e *SystemEvent) Amounts() [eventAmounts]EventAmount {
 		{"minor_faults", "Faults", false, int64(e.MinorFaults)},
 		{"major_faults", "Disk faults", false, int64(e.MajorFaults)},
 		{"reads", "Blocks read", false, int64(e.Reads)}, {"writes", "Written", false, int64(e.Writes)},
+		{"calls", "System calls", false, int64(e.Calls)}, {"migrations", "Migrations", false, int64(e.Migrations)},
 		{"blocked", "Blocked", true, int64(e.Blocked)}, {"ready", "Ready", true, int64(e.Ready)},
 		{"length", "Interval", true, int64(e.Length)},
 	}

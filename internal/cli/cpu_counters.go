@@ -42,8 +42,12 @@ func chosenCounters(names []string, time bool) ([]cpucounter.Counter, error) {
 	case len(out) > quantity.MaxCounters:
 		return nil, usage("--cpu-counters names %d: at most %d can be read at once", len(out), quantity.MaxCounters)
 	}
-	if err := cpucounter.Check(os.DirFS("/"), out); err != nil {
+	root := os.DirFS("/")
+	if err := cpucounter.Check(root, out); err != nil {
 		return nil, usage("--cpu-counters %w: see clrprof counters --cpu", err)
+	}
+	for i := range out {
+		out[i], _ = out[i].Here(root) // which Check has asked
 	}
 	return out, nil
 }

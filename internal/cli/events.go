@@ -24,7 +24,7 @@ const (
 // addEvents adds the flags of system events.
 func (r *runFlags) addEvents(f *pflag.FlagSet) {
 	f.StringSliceVar(&r.events, "events", nil, "with --time: also list what the operating system did to threads, by "+
-		"time, thread and function: sched, page-faults, io (clrprof counters --events says what can be had)")
+		"time, thread and function: sched, page-faults, io, syscalls, migrations (clrprof counters --events says what can be had)")
 	f.IntVar(&r.eventLimit, "event-limit", defaultEventLimit, "with --events: events of a process that are listed; "+
 		"later ones are counted as lost")
 }
@@ -52,16 +52,30 @@ func (r *runFlags) chooseEvents(changed func(string) bool) error {
 		}
 		r.eventKinds = append(r.eventKinds, k)
 		for _, counter := range k.Counters {
-			if c, _ := cpucounter.Find(counter); !slices.Contains(r.counters, c) {
+			c, err := countedHere(counter)
+			if err != nil {
+				return usage("--events %s: %w", name, err)
+			}
+			if !slices.Contains(r.counters, c) {
 				r.counters = append(r.counters, c)
 			}
 		}
 	}
 	if len(r.counters) > quantity.MaxCounters {
-		return usage("--events page-faults and io read two counters each, with --cpu-counters that are %d: at most %d "+
-			"can be read at once", len(r.counters), quantity.MaxCounters)
+		return usage("--events page-faults and io read two counters each, syscalls and migrations one, with "+
+			"--cpu-counters that are %d: at most %d can be read at once", len(r.counters), quantity.MaxCounters)
 	}
 	return nil
+}
+
+// countedHere returns a CPU counter that this machine can read, as it is read here.
+func countedHere(name string) (cpucounter.Counter, error) {
+	root := os.DirFS("/")
+	c, _ := cpucounter.Find(name)
+	if err := cpucounter.Check(root, []cpucounter.Counter{c}); err != nil {
+		return c, err
+	}
+	return c.Here(root)
 }
 
 func eventNames() []string {
@@ -84,8 +98,13 @@ func listHere(e *environment, events bool, format encode.Format, layout text.Opt
 func eventRecords(root fs.FS) *report.Records {
 	out := &report.Records{Columns: []string{"name", "meaning", "here"}}
 	for _, k := range systemevent.All() {
-		here := "yes"
-		if err := k.Check(root); err != nil {
+		here, err := "yes", k.Check(root)
+		for _, name := range k.Counters {
+			if err == nil {
+				_, err = countedHere(name)
+			}
+		}
+		if err != nil {
 			here = "no: " + err.Error()
 		}
 		out.Rows = append(out.Rows, []any{k.Name, k.Meaning, here})

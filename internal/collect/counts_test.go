@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/clrprof/clrprof/internal/collect"
+	"github.com/clrprof/clrprof/internal/cpucounter"
 	"github.com/clrprof/clrprof/internal/quantity"
 	"github.com/clrprof/clrprof/internal/session"
 	"github.com/clrprof/clrprof/internal/wire"
@@ -58,4 +59,12 @@ func TestCPUCounters(t *testing.T) {
 		{Slice: 2, Timing: 3, Counters: quantity.Counters{4}}})
 	equal(t, "counts of folded calls", folds, []session.TimingInclusiveCount{{Slice: 1, Timing: 5,
 		CountedFolds: session.CountedFolds{Counters: quantity.Counters{7, 70}, Each: quantity.Counters{8, 80}}}})
+}
+
+// TestSystemCallsName: the counter that says in which processes system calls were seen is the one that counts them.
+func TestSystemCallsName(t *testing.T) {
+	c, ok := cpucounter.Find(session.CounterSystemCalls)
+	if !ok || c.Kind != wire.CounterCalls {
+		t.Errorf("%+v", c)
+	}
 }

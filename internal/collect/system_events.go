@@ -49,7 +49,8 @@ func (t *times) systemEvent(r *Recorder, p *process, e wire.SystemEvent) (sessio
 	}
 	out := session.SystemEvent{Timing: p.rec.TimingID(int(at)), Voluntary: quantity.Count(e.Voluntary),
 		Preempted: quantity.Count(e.Preempted), MinorFaults: quantity.Count(e.MinorFaults),
-		MajorFaults: quantity.Count(e.MajorFaults), Reads: quantity.Count(e.Reads), Writes: quantity.Count(e.Writes)}
+		MajorFaults: quantity.Count(e.MajorFaults), Reads: quantity.Count(e.Reads), Writes: quantity.Count(e.Writes),
+		Calls: quantity.Count(e.Calls), Migrations: quantity.Count(e.Migrations)}
 	end, err := t.clock.monotonic(e.End)
 	if err != nil {
 		return out, err

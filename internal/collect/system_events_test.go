@@ -29,7 +29,7 @@ func TestSystemEvents(t *testing.T) {
 	a, main, work := eventArena()
 	a.SystemEvents = []wire.SystemEvent{
 		{End: 1_000_300, Length: 30, Timing: work, Lead: 1, Voluntary: 1, MajorFaults: 2, Reads: 8, Blocked: 15, Ready: 6},
-		{End: 1_000_600, Length: 90, Timing: work, MinorFaults: 3, Writes: 16}}
+		{End: 1_000_600, Length: 90, Timing: work, MinorFaults: 3, Writes: 16, Calls: 7, Migrations: 2}}
 	r := newRecording(t, collect.Filter{})
 	path := filepath.Join(r.dir, "1-1.arena")
 	write(t, a, path)
@@ -42,7 +42,7 @@ func TestSystemEvents(t *testing.T) {
 	s := r.unchecked()
 	equal(t, "events", get[session.SystemEvent](t)(s.SystemEvents()), []session.SystemEvent{
 		{ID: 1, Timing: 2, End: 1100, Length: 10, Voluntary: 1, MajorFaults: 2, Reads: 8, Blocked: 5, Ready: 2},
-		{ID: 2, Timing: 3, End: 1200, Length: 30, MinorFaults: 3, Writes: 16},
+		{ID: 2, Timing: 3, End: 1200, Length: 30, MinorFaults: 3, Writes: 16, Calls: 7, Migrations: 2},
 		{ID: 3, Timing: 1, End: 1300, Length: 40, Preempted: 4}})
 	for i, row := range get[session.Timing](t)(s.Timings()) { // Main, the place in it that calls Work, and Work
 		node := get[session.Node](t)(s.Nodes())[row.Node-1]

@@ -36,6 +36,11 @@ func Check(root fs.FS, list []Counter) error {
 		}
 	}()
 	for _, c := range list {
+		if c.ofKernel() {
+			if err := checkKernel(root, c); err != nil {
+				return fmt.Errorf("%s: %w", c.Name, err)
+			}
+		}
 		if c.Kind != wire.CounterPerf {
 			continue
 		}
@@ -88,12 +93,18 @@ const mostParanoid = 2
 
 // paranoid is who may use perf events; 0 if it is not known.
 func paranoid(root fs.FS) int {
+	level, _ := paranoidLevel(root)
+	return level
+}
+
+// paranoidLevel is the same; not known where the kernel has no perf events.
+func paranoidLevel(root fs.FS) (level int, known bool) {
 	text, err := fs.ReadFile(root, paranoidFile)
 	if err != nil {
-		return 0
+		return 0, false
 	}
-	level, _ := strconv.Atoi(strings.TrimSpace(string(text)))
-	return level
+	level, err = strconv.Atoi(strings.TrimSpace(string(text)))
+	return level, err == nil
 }
 
 // IsFiltered reports whether system calls of this process are filtered: "Seccomp:" is 2 then (proc_pid_status(5)).

@@ -4,6 +4,7 @@
 // What the kernel counts is in getrusage(2) and in the clock of the thread's processor time: nobody is refused, and
 // what system calls do is in it. What the processor counts is read by perf events (perf_event_open(2)), of user mode
 // only: more than that perf_event_paranoid leaves to root on most systems, and a number should not mean two things.
+// System calls and migrations only perf events of the kernel itself tell, for which one needs such a right.
 package cpucounter
 
 import (
@@ -21,14 +22,15 @@ type Counter struct {
 	Hardware bool   // the processor counts it
 	Kind     uint32 // where the agent reads it: wire.CounterFaults and so on
 	Type     uint32 // of a perf event: perf_event_attr.type
-	Config   uint64 // and config
+	Config   uint64 // and config; of a tracepoint this machine says it: see Here
 }
 
 // Types of perf events (linux/perf_event.h).
 const (
-	typeHardware = 0
-	typeSoftware = 1
-	typeCache    = 3
+	typeHardware   = 0
+	typeSoftware   = 1
+	typeTracepoint = 2
+	typeCache      = 3
 )
 
 // Operations and results of a cache, as they are in the config of a perf event.
@@ -46,6 +48,7 @@ const (
 	cacheDataPages    = 3
 	cacheCodePages    = 4
 	perfUserFaults    = 2 // PERF_COUNT_SW_PAGE_FAULTS
+	perfMigrations    = 4 // PERF_COUNT_SW_CPU_MIGRATIONS
 	unitCount, unitNS = "count", "ns"
 )
 
@@ -72,6 +75,10 @@ func All() []Counter {
 		kernel("task-clock", unitNS, "processor time, as the kernel has it", wire.CounterTaskClock),
 		event("user-page-faults", "page faults of the program's own instructions (a perf event)", typeSoftware,
 			perfUserFaults),
+		{Name: "system-calls", Unit: unitCount, Meaning: "system calls, and how often one was begun anew after a signal",
+			Kind: wire.CounterCalls, Type: typeTracepoint},
+		{Name: "migrations", Unit: unitCount, Meaning: "moves of the thread to another processor",
+			Kind: wire.CounterMigrations, Type: typeSoftware, Config: perfMigrations},
 
 		event("cycles", "cycles of the processor, at whatever rate it ran", typeHardware, 0),
 		event("instructions", "instructions that were completed", typeHardware, 1),

@@ -50,10 +50,10 @@ func TestMost(t *testing.T) {
 	}
 }
 
-// TestKernelCounters need no right and no processor.
+// TestKernelCounters: those that are in getrusage(2) and in a clock need no right and no processor.
 func TestKernelCounters(t *testing.T) {
 	for _, c := range All() {
-		if c.Kind == wire.CounterPerf {
+		if c.Kind == wire.CounterPerf || c.ofKernel() {
 			continue
 		}
 		if err := Check(fstest.MapFS{}, []Counter{c}); err != nil {

@@ -59,7 +59,8 @@ func drawnOf(t *testing.T, s *session.Session, sel analysis.Selection) []drawn {
 		}
 		for key, n := range map[string]int64{"voluntary": int64(e.Voluntary), "preempted": int64(e.Preempted),
 			"minor_faults": int64(e.MinorFaults), "major_faults": int64(e.MajorFaults), "reads": int64(e.Reads),
-			"writes": int64(e.Writes), "blocked": int64(e.Blocked), "ready": int64(e.Ready), "length": int64(e.Length)} {
+			"writes": int64(e.Writes), "calls": int64(e.Calls), "migrations": int64(e.Migrations),
+			"blocked": int64(e.Blocked), "ready": int64(e.Ready), "length": int64(e.Length)} {
 			if n != 0 {
 				d.Amounts[key] = n
 			}

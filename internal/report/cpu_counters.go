@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	q "github.com/clrprof/clrprof/internal/quantity"
+	"github.com/clrprof/clrprof/internal/session"
 )
 
 // counterColumns are the columns of the CPU counters that were read at the events of threads: only the session knows
@@ -13,16 +14,20 @@ type counterColumns struct {
 	keys  []string
 	text  []string // of these: those of text
 	byKey map[string]Column
+	// calls are the processes in which system calls were counted: intervals with one are not the program's own.
+	calls map[session.ProcessID]bool
 }
 
 // readCounters reads which CPU counters there are. They are the same in all processes.
 func (c *context) readCounters() error {
-	c.counters = counterColumns{byKey: map[string]Column{}}
+	c.counters = counterColumns{byKey: map[string]Column{}, calls: map[session.ProcessID]bool{}}
 	counters, err := c.source.Session().CPUCounters()
 	if err != nil || !c.hasTime() {
 		return err
 	}
 	for i := range counters {
+		c.counters.calls[counters[i].Process] = c.counters.calls[counters[i].Process] ||
+			counters[i].Name == session.CounterSystemCalls
 		at := int(counters[i].Position - 1)
 		if at < 0 || at >= q.MaxCounters || c.counters.byKey[counterKey(counters[i].Name, "_inclusive")].Key != "" {
 			continue

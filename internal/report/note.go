@@ -97,8 +97,9 @@ const (
 	NoteLoss               NoteKind = "loss"                // a session.Loss, and the number and name of its process
 	NoteFolded             NoteKind = "folded"              // calls without paths, and their share
 	// a mode of instrumentation, and whether calls are those that the code names
-	NoteRecorded    NoteKind = "recorded"
-	NoteWaits       NoteKind = "waits"        // how waiting was seen, and the least that was, of intervals
+	NoteRecorded NoteKind = "recorded"
+	// how waiting was seen, the least that was, of intervals, and whether system calls were
+	NoteWaits       NoteKind = "waits"
 	NoteInProcesses NoteKind = "in-processes" // some of the processes, and a note that is of these alone
 	NoteChosen      NoteKind = "chosen"       // a *Chosen
 )

@@ -1,6 +1,8 @@
 package report
 
 import (
+	"strings"
+
 	q "github.com/clrprof/clrprof/internal/quantity"
 	"github.com/clrprof/clrprof/internal/session"
 )
@@ -17,7 +19,7 @@ var processesView = View{
 	sort:  "bytes",
 	build: buildProcesses,
 	timed: timedView{
-		columns: keys(timeKeys(false) + "instrument mechanism clock ticks_per_second agent_time_ns"),
+		columns: keys(timeKeys(false) + "instrument mechanism acts_seen clock ticks_per_second agent_time_ns"),
 		text: keys("name process_id " + textOwn +
 			"threads end_state begin_ns end_ns runtime_version mechanism agent_bytes parent_process_id"),
 		both: keys("name process_id " + textOwn + "bytes bytes_percent allocations allocations_percent threads " +
@@ -94,6 +96,10 @@ var clockColumns = []Column{
 	{Key: "mechanism", Title: "Waits by", Kind: Text, data: dataTime, cell: clock(func(t *session.ProcessTime) Cell {
 		return textCell(t.Mechanism)
 	})},
+	{Key: "acts_seen", Title: "Acts seen", Kind: Text, data: dataTime, cell: clockOf(func(c *context,
+		t *session.ProcessTime) Cell {
+		return textCell(c.actsSeen(t))
+	})},
 	{Key: "clock", Title: "Clock", Kind: Text, data: dataTime, cell: clock(func(t *session.ProcessTime) Cell {
 		return textCell(t.Clock)
 	})},
@@ -104,10 +110,26 @@ var clockColumns = []Column{
 }
 
 func clock(cell func(*session.ProcessTime) Cell) func(*context, *Row) Cell {
+	return clockOf(func(_ *context, t *session.ProcessTime) Cell { return cell(t) })
+}
+
+// actsSeen are the acts of the operating system with which an interval is not application time.
+func (c *context) actsSeen(t *session.ProcessTime) string {
+	var out []string
+	if t.Mechanism != session.MechanismNone {
+		out = append(out, "context switches")
+	}
+	if c.counters.calls[t.Process] {
+		out = append(out, "system calls")
+	}
+	return strings.Join(out, ", ")
+}
+
+func clockOf(cell func(*context, *session.ProcessTime) Cell) func(*context, *Row) Cell {
 	return func(c *context, r *Row) Cell {
 		for i := range c.timed {
 			if c.timed[i].Process == r.process {
-				return cell(&c.timed[i])
+				return cell(c, &c.timed[i])
 			}
 		}
 		return Cell{Empty: true}

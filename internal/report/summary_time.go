@@ -112,7 +112,7 @@ func readiness(p session.ProcessTime) string {
 func (c *context) timeNotes(info map[string]string) []Note {
 	type key struct {
 		mode, how string
-		il        bool
+		il, calls bool
 		gap       q.Nanoseconds
 	}
 	var out []Note
@@ -142,7 +142,8 @@ func (c *context) timeNotes(info map[string]string) []Note {
 		if t.Mechanism == session.MechanismGap {
 			gap = t.Gap
 		}
-		add(t.Process, key{how: "by " + t.Mechanism, gap: gap}, note(NoteWaits, t.Mechanism, gap))
+		calls := c.counters.calls[t.Process]
+		add(t.Process, key{how: "by " + t.Mechanism, gap: gap, calls: calls}, note(NoteWaits, t.Mechanism, gap, calls))
 	}
 	for i, k := range order {
 		if len(of[k]) < shown {
@@ -189,6 +190,9 @@ func (c *context) headerTimes(add func(key, value string)) {
 		mechanism := cmp.Or(p.Mechanism, "none")
 		if p.Mechanism == session.MechanismGap {
 			mechanism += fmt.Sprintf(" above %s", p.Gap)
+		}
+		if c.counters.calls[p.Process] {
+			mechanism += ", system calls by perf events"
 		}
 		add(fmt.Sprintf("times of process %d", c.processes.get(p.Process).PID),
 			fmt.Sprintf("instrumented %s, calls seen by %s, clock %s at %s Hz, waits by %s, probes %.1f ns in a call "+

@@ -29,7 +29,7 @@ var eventsView = View{
 
 const (
 	eventSums = "event_lost event_voluntary event_preempted event_minor_faults event_major_faults event_reads event_writes " +
-		"event_blocked event_ready event_length"
+		"event_calls event_migrations event_blocked event_ready event_length"
 	eventValues = "event_reason event_count " + eventSums
 	textEvents  = "event_begin name thread_name event_reason " + eventSums + " place"
 	textGroups  = "name event_count " + eventSums

@@ -159,7 +159,9 @@ CREATE TABLE system_event (          -- intervals of threads in which the operat
   reads           INTEGER NOT NULL,  -- blocks of 512 bytes, if io is listed; else those of intervals with waits
   writes          INTEGER NOT NULL,  -- likewise, if io is listed
   blocked_ns      INTEGER NOT NULL,  -- as in timing_value, if sched is listed
-  ready_ns        INTEGER NOT NULL
+  ready_ns        INTEGER NOT NULL,
+  system_calls    INTEGER NOT NULL,  -- if syscalls are listed
+  migrations      INTEGER NOT NULL   -- to another processor, if migrations are listed
 );
 
 CREATE TABLE timing_count (          -- what CPU counters counted in the exclusive time of a timing within a slice: with what the probes added

@@ -116,7 +116,13 @@ type SystemEvent struct {
 	Writes      q.Count
 	Blocked     q.Nanoseconds
 	Ready       q.Nanoseconds
+	Calls       q.Count // of the system
+	Migrations  q.Count // to another processor
 }
+
+// CounterSystemCalls is the name of the CPU counter of system calls: where it is read, an interval in which there was
+// one counts in Time.Elapsed and not in Time.Application.
+const CounterSystemCalls = "system-calls"
 
 // CPUCounter is a row of the table cpu_counter: a CPU counter that was read at each event of the threads of a process.
 type CPUCounter struct {

@@ -83,6 +83,8 @@ var systemEventTable = tableOf("system_event", func(c *cells, r *SystemEvent) {
 	}
 	integer(c, &r.Blocked)
 	integer(c, &r.Ready)
+	integer(c, &r.Calls)
+	integer(c, &r.Migrations)
 })
 
 var cpuCounterTable = tableOf("cpu_counter", func(c *cells, r *CPUCounter) {

@@ -1,7 +1,6 @@
 package systemevent
 
 import (
-	"errors"
 	"os"
 	"strings"
 	"testing"
@@ -23,12 +22,12 @@ func TestAll(t *testing.T) {
 		}
 		bits |= k.Bit
 		for _, name := range k.Counters {
-			if c, ok := cpucounter.Find(name); !ok || c.Kind >= wire.CounterTaskClock {
-				t.Errorf("%s reads %s, which is not in getrusage", k.Name, name)
+			if c, ok := cpucounter.Find(name); !ok || c.Kind >= wire.CounterTaskClock && c.Kind <= wire.CounterPerf {
+				t.Errorf("%s reads %s, which is neither in getrusage nor an event of the kernel", k.Name, name)
 			}
 		}
 	}
-	if bits != wire.EventSched|wire.EventFaults|wire.EventIO {
+	if bits != wire.EventSched|wire.EventFaults|wire.EventIO|wire.EventCalls|wire.EventMoves {
 		t.Errorf("bits %b", bits)
 	}
 	if _, ok := Find("heat"); ok {
@@ -47,60 +46,36 @@ func TestVariable(t *testing.T) {
 	}
 }
 
-// TestCheck: what is missing is named, all of it.
+// TestCheck: what is missing is told. The reasons for which a counter cannot be read are tested where that is
+// (cpucounter).
 func TestCheck(t *testing.T) {
-	file := func(text string) *fstest.MapFile { return &fstest.MapFile{Data: []byte(text)} }
-	status := func(capabilities, seccomp string) *fstest.MapFile {
-		return file("Name:\tx\nCapEff:\t" + capabilities + "\nSeccomp:\t" + seccomp + "\n")
-	}
-	const nobody, perfmon = "0000000000000000", "0000004000000000"
-	tracing := tracingRoot + "/sched/enable"
 	for _, tt := range []struct {
-		name, kind string
-		root       fstest.MapFS
-		want       []string // nil: nothing is missing
+		name, kind, want string // want "": nothing is missing
+		root             fstest.MapFS
 	}{
-		{"anywhere", "sched", fstest.MapFS{}, nil},
-		{"anywhere", "page-faults", fstest.MapFS{}, nil},
-		{"accounting", "io", fstest.MapFS{ioFile: file("rchar: 1\n")}, nil},
-		{"no accounting", "io", fstest.MapFS{}, []string{"CONFIG_TASK_IO_ACCOUNTING"}},
-		{"nothing", "syscalls", fstest.MapFS{}, []string{"tracefs is not mounted", "no perf events"}},
-		{"container", "syscalls", fstest.MapFS{paranoidFile: file("4\n"), statusFile: status(nobody, "2")},
-			[]string{"tracefs is not mounted", "perf_event_paranoid is 4", "seccomp"}},
-		{"other kernel", "syscalls", fstest.MapFS{tracing: file("0\n"), paranoidFile: file("-1\n")},
-			[]string{"no tracepoint raw_syscalls"}},
-		{"no right", "syscalls", fstest.MapFS{syscallFile: file("21\n"), paranoidFile: file("2\n"),
-			statusFile: status(nobody, "0")}, []string{"perf_event_paranoid is 2: tracepoints need -1, or CAP_PERFMON"}},
-		{"a right", "syscalls", fstest.MapFS{syscallFile: file("21\n"), paranoidFile: file("2\n"),
-			statusFile: status(perfmon, "0")}, []string{errNotYet.Error()}},
-		{"anywhere", "migrations", fstest.MapFS{}, []string{errMigrations.Error()}},
+		{"anywhere", "sched", "", fstest.MapFS{}},
+		{"anywhere", "page-faults", "", fstest.MapFS{}},
+		{"accounting", "io", "", fstest.MapFS{ioFile: {Data: []byte("rchar: 1\n")}}},
+		{"no accounting", "io", "CONFIG_TASK_IO_ACCOUNTING", fstest.MapFS{}},
+		{"nothing", "syscalls", "tracefs is not mounted at /sys/kernel/tracing; the kernel has no perf events",
+			fstest.MapFS{}},
+		{"nothing", "migrations", "the kernel has no perf events", fstest.MapFS{}},
 	} {
 		k, _ := Find(tt.kind)
 		err := k.Check(tt.root)
-		if (err == nil) != (tt.want == nil) {
+		if (err == nil) != (tt.want == "") || err != nil && !strings.Contains(err.Error(), tt.want) {
 			t.Errorf("%s, %s: %v", tt.kind, tt.name, err)
-			continue
-		}
-		if err != nil && strings.Count(err.Error(), "; ")+1 != len(tt.want) {
-			t.Errorf("%s, %s: %v, want %d reasons", tt.kind, tt.name, err, len(tt.want))
-		}
-		for _, part := range tt.want {
-			if !strings.Contains(err.Error(), part) {
-				t.Errorf("%s, %s: %v, want %s", tt.kind, tt.name, err, part)
-			}
 		}
 	}
 }
 
-// TestHere: whatever this machine is, what needs no right can be had, and the rest says why not.
+// TestHere: whatever this machine is, what needs no right can be had.
 func TestHere(t *testing.T) {
 	for _, k := range All() {
 		err := k.Check(os.DirFS("/"))
-		if k.Bit == wire.EventSched && err != nil || k.Bit == wire.EventFaults && err != nil || k.Bit == 0 && err == nil {
+		if k.Bit == wire.EventSched && err != nil || k.Bit == wire.EventFaults && err != nil {
 			t.Errorf("%s: %v", k.Name, err)
 		}
-		if errors.Is(err, errNoIO) {
-			t.Log(err)
-		}
+		t.Log(k.Name, err)
 	}
 }

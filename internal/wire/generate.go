@@ -271,6 +271,8 @@ func counterConstants() []Constant {
 		{"COUNTER_WRITES", CounterWrites, "of blocks"},
 		{"COUNTER_TASK_CLOCK", CounterTaskClock, "ns of processor time"},
 		{"COUNTER_PERF", CounterPerf, "a perf event"},
+		{"COUNTER_CALLS", CounterCalls, "system calls"},
+		{"COUNTER_MIGRATIONS", CounterMigrations, "moves to another processor"},
 		{"RECORD_METER_COUNTER", uint64(KindMeterCounter), ""},
 		{"RECORD_METER_STATE", uint64(KindMeterState), ""},
 		{"METER_OLD_RUNTIME", MeterOldRuntime, "nothing listens"},
@@ -287,6 +289,8 @@ func counterConstants() []Constant {
 		{"EVENT_SCHED", EventSched, "context switches"},
 		{"EVENT_FAULTS", EventFaults, "page faults"},
 		{"EVENT_IO", EventIO, "blocks of disks"},
+		{"EVENT_CALLS", EventCalls, "system calls"},
+		{"EVENT_MOVES", EventMoves, "migrations"},
 	}
 }
 

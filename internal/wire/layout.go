@@ -529,13 +529,18 @@ const (
 	CounterWrites      = 7 // blocks that are to be written to one
 	CounterTaskClock   = 8 // ns of processor time: CLOCK_THREAD_CPUTIME_ID
 	CounterPerf        = 9 // a perf event, of user mode only
+	// Perf events of the kernel that have a record for each time, so that it is known without a system call how often.
+	CounterCalls      = 10 // system calls: the tracepoint raw_syscalls:sys_enter
+	CounterMigrations = 11 // moves to another processor
 )
 
 // What of the operating system is listed: bits.
 const (
-	EventSched  = 1 // the thread was without a processor: Voluntary, Preempted, Blocked, Ready
-	EventFaults = 2 // MinorFaults, MajorFaults: CounterMinorFaults and CounterMajorFaults are read
-	EventIO     = 4 // Reads, Writes: CounterReads and CounterWrites are read
+	EventSched  = 1  // the thread was without a processor: Voluntary, Preempted, Blocked, Ready
+	EventFaults = 2  // MinorFaults, MajorFaults: CounterMinorFaults and CounterMajorFaults are read
+	EventIO     = 4  // Reads, Writes: CounterReads and CounterWrites are read
+	EventCalls  = 8  // Calls: CounterCalls is read
+	EventMoves  = 16 // Migrations: CounterMigrations is read
 )
 
 // SystemEvent is an interval of a thread in which the operating system did something of what is listed. What is not
@@ -553,6 +558,8 @@ type SystemEvent struct {
 	Writes      uint32 `doc:"blocks that are to be written to one"`
 	Blocked     uint64 `doc:"ticks without a processor: the thread waited"`
 	Ready       uint64 `doc:"it could have run"`
+	Calls       uint32 `doc:"system calls"`
+	Migrations  uint32 `doc:"moves to another processor"`
 }
 
 // Counts are what CPU counters counted in the intervals of a timing, by counter. They are in the order of Timing.

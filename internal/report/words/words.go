@@ -138,7 +138,7 @@ func Note(n report.Note) string {
 	case report.NoteRecorded:
 		return recordedText(n.Facts[0].(string), n.Facts[1].(bool))
 	case report.NoteWaits:
-		return waitsText(n.Facts[0].(string), n.Facts[1])
+		return waitsText(n.Facts[0].(string), n.Facts[1], n.Facts[2].(bool))
 	case report.NoteInProcesses:
 		processes := n.Facts[0].(report.List)
 		return fmt.Sprintf("In %s %s: %s", pick(len(processes) == 1, "process", "processes"), processes,
@@ -205,8 +205,23 @@ var mechanisms = map[string]string{
 	session.MechanismNone: "nothing: application time is elapsed time",
 }
 
-// waitsText says how waiting was seen; longer than least, if by intervals.
-func waitsText(mechanism string, least any) string {
+// mechanismsWithCalls say it where system calls were counted.
+var mechanismsWithCalls = map[string]string{
+	session.MechanismRseq: "context switches, by rseq, and system calls, by perf events; page faults without one are the " +
+		"program's own work",
+	session.MechanismPerf: "context switches and system calls, by perf events; page faults without one are the program's " +
+		"own work",
+	session.MechanismGap: "system calls, by perf events, and context switches in intervals longer than %s; shorter ones " +
+		"without a system call, and page faults, count as the program's own work",
+	session.MechanismNone: "system calls, by perf events",
+}
+
+// waitsText says how waiting was seen; longer than least, if by intervals; with system calls, if these were counted.
+func waitsText(mechanism string, least any, calls bool) string {
+	mechanisms := mechanisms
+	if calls {
+		mechanisms = mechanismsWithCalls
+	}
 	how, known := mechanisms[mechanism]
 	if !known {
 		how = mechanism

@@ -382,5 +382,7 @@ func Acted() *Builder {
 	add(len(b.Timings)-1, session.SystemEvent{End: 800_000_000, Length: 200_000_000, Voluntary: 3,
 		Blocked: 190_000_000})
 	add(3, session.SystemEvent{End: 600_100_000, Length: 10_000, Writes: 8})
+	add(1, session.SystemEvent{End: 10_000_000, Length: 5_000, Calls: 12, Migrations: 1})
+	add(1, session.SystemEvent{End: 11_000_000, Length: 5_000, Migrations: 2})
 	return b
 }
