@@ -2,7 +2,10 @@ package e2e
 
 import (
 	"os"
+	"os/exec"
+	"path/filepath"
 	"runtime"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -171,4 +174,56 @@ func compareActed(t *testing.T, r result) {
 			t.Errorf("%s: %d system calls in its sum, %d in the list", f.Name, f.SystemCalls, listed[f.Name])
 		}
 	}
+}
+
+// TestSystemCallsRefused: a user without the right is told what is missing, and nothing is started. A target that has
+// less rights than its clrprof is recorded without system calls, which is a loss, and with all that needs no right.
+func TestSystemCallsRefused(t *testing.T) {
+	t.Parallel()
+	level, err := os.ReadFile("/proc/sys/kernel/perf_event_paranoid")
+	if n, bad := strconv.Atoi(strings.TrimSpace(string(level))); err != nil || bad != nil || n < 2 {
+		t.Skipf("SKIPPED: everyone may count what the kernel does here: perf_event_paranoid is %s (%v)", level, err)
+	}
+	t.Run("clrprof", func(t *testing.T) {
+		t.Parallel()
+		s := newSandbox(t).asUser()
+		if s.user() == 0 {
+			t.Skip("SKIPPED: there is no other user")
+		}
+		r := s.run("run", "--time", "--events", "syscalls", "--", "false")
+		if r.exit != codeUsage || !strings.Contains(r.stderr, "--events syscalls: ") ||
+			!strings.Contains(r.stderr, "perf_event_paranoid is ") {
+			t.Errorf("exit code %d: %s", r.exit, r.stderr)
+		}
+	})
+	t.Run("target", func(t *testing.T) {
+		t.Parallel()
+		seesCalls(t)
+		setpriv, err := exec.LookPath("setpriv")
+		if err != nil {
+			t.Skipf("SKIPPED: no target with less rights: %v", err)
+		}
+		dll := dotnettest.Target(t, "SystemEvents", dotnettest.Options{Unsafe: true})
+		cmd := dotnettest.Need(t).Newest().Command(dll, "5", filepath.Join(t.TempDir(), "data"))
+		cmd.Args = append([]string{setpriv, "--bounding-set=-perfmon,-sys_admin"}, cmd.Args...)
+		r := record(t, cmd, "--include", "SystemEvents.Work.*", "--time", "--events", "sched,syscalls")
+		if r.exit != 0 {
+			t.Fatalf("exit code %d\n%s%s", r.exit, r.stdout, r.stderr)
+		}
+		soundTime(t, r.session)
+		waits := int64(0)
+		for _, row := range view[callRow](t, r.session, "events") {
+			if waits += row.Voluntary; row.Calls != 0 {
+				t.Errorf("%+v", row)
+			}
+		}
+		sum := query[struct {
+			Voluntary int64 `json:"voluntary"`
+			Lost      int64 `json:"lost"`
+		}](t, r.session, `SELECT (SELECT sum(voluntary) FROM timing_value) AS voluntary,
+			(SELECT sum(events) FROM loss WHERE reason = 'cpu_counters_lost') AS lost`)[0]
+		if waits == 0 || waits != sum.Voluntary || sum.Lost == 0 {
+			t.Errorf("%d waits are listed, %+v", waits, sum)
+		}
+	})
 }

@@ -57,7 +57,8 @@ func build(t testing.TB, more string) string {
 	args := append(strings.Fields(flags+" "+more), "-o", path, "../../../agent/test/replay_time.c",
 		"../../../agent/src/time.c", "../../../agent/src/timings.c",
 		"../../../agent/src/fold.c", "../../../agent/src/tails.c", "../../../agent/src/timers.c",
-		"../../../agent/src/control.c", "../../../agent/src/counters.c", "../../../agent/src/system_events.c", "../../../agent/src/arena.c")
+		"../../../agent/src/control.c", "../../../agent/src/counters.c", "../../../agent/src/left_out.c",
+		"../../../agent/src/system_events.c", "../../../agent/src/arena.c")
 	if out, err := exec.Command("gcc", args...).CombinedOutput(); err != nil {
 		t.Fatalf("compiling the agent: %v\n%s", err, out)
 	}
