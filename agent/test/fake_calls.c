@@ -315,10 +315,10 @@ static long open_event(const struct perf_event_attr *a)
 
 long fake_syscall(long number, ...)
 {
-    long a[6];
+    long a[6] = {0};
     va_list list;
     va_start(list, number);
-    for (int i = 0; i < 6; i++)
+    for (int i = 0; i < (number == SYS_futex ? 6 : 5); i++) /* what is not passed is read from registers */
         a[i] = va_arg(list, long);
     va_end(list);
     if (fake_events.on && number == SYS_perf_event_open)
