@@ -1,7 +1,9 @@
 package cli
 
 import (
+	"os"
 	"os/exec"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -30,19 +32,22 @@ func TestExamples(t *testing.T) {
 // checkExample has the shell part a line, up to what it does with the output, and the command read its arguments.
 func checkExample(t *testing.T, line string) {
 	t.Helper()
-	script := "clrprof() { printf '%s\\n' \"$@\" >&2; }; { " + line + "; } >/dev/null"
+	script := "clrprof() { printf '%s\\n' \"$@\" >&3; }; { " + line + "; } >/dev/null"
 	out := exec.Command("sh", "-c", script)
 	out.Dir = t.TempDir()
-	var words strings.Builder
-	out.Stderr = &words
+	words, err := os.Create(filepath.Join(out.Dir, "words")) // of its own: what a shell cannot find is told on stderr
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer words.Close()
+	out.ExtraFiles = []*os.File{words}
 	out.Env = []string{"PATH=", "GITHUB_STEP_SUMMARY=/dev/null"}
 	_ = out.Run() // what comes behind a pipe need not be there
-	var args []string
-	for _, word := range strings.Split(strings.TrimSuffix(words.String(), "\n"), "\n") {
-		if !strings.Contains(word, "not found") {
-			args = append(args, word)
-		}
+	told, err := os.ReadFile(words.Name())
+	if err != nil {
+		t.Fatal(err)
 	}
+	args := strings.Split(strings.TrimSuffix(string(told), "\n"), "\n")
 	cmd, rest, err := newRoot(&environment{}).Find(args)
 	if err != nil {
 		t.Errorf("%s: %v", line, err)
