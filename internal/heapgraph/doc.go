@@ -26,6 +26,8 @@
 //   - A static field is believed only if the object that its place is in refers to what it is said to hold. A root path
 //     goes through the field if it goes through that place. The field that retains an object is that of the nearest
 //     dominator which a field holds.
+//   - The runtime's tables of static fields, arrays that roots hold, retain only themselves: what they refer to is held
+//     by fields.
 //   - Same file, same result: objects are in the order of their addresses.
 //   - Any bytes can be read: errors wrap ErrCorrupt or ErrIncomplete, and memory is bounded by the size of the file.
 //

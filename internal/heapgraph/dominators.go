@@ -1,5 +1,7 @@
 package heapgraph
 
+import "slices"
+
 // dominators is the dominator tree of the objects that roots hold. Vertices are numbered from 0, the root above all, in
 // the order of a depth-first search; a vertex's dominator has a smaller number.
 type dominators struct {
@@ -8,7 +10,7 @@ type dominators struct {
 	idom   []int32
 	parent []int32 // in the search
 	top    []int32 // objects that roots hold, in order
-	isTop  []bool  // by object
+	isTop  []bool  // by object: of top, or in a table
 }
 
 // hold returns the objects that the roots hold directly, without those that hold says no to.
@@ -24,10 +26,10 @@ func (h *Heap) hold(holds func(Root) bool) []int32 {
 	return out
 }
 
-// findDominators makes the dominator tree below the objects of top.
-func findDominators(h *Heap, top []int32) *dominators {
+// findDominators makes the dominator tree below the objects of top. Those of tables have nothing above them either.
+func findDominators(h *Heap, top, tables []int32) *dominators {
 	d := &dominators{top: top, isTop: make([]bool, len(h.Address))}
-	for _, i := range top {
+	for _, i := range slices.Concat(top, tables) {
 		d.isTop[i] = true
 	}
 	d.search(h)

@@ -26,7 +26,8 @@ type Graph struct {
 // New computes what the objects of a heap retain.
 func New(h *Heap) *Graph {
 	g := &Graph{Heap: h, State: make([]State, len(h.Address)), Retained: make([]uint64, len(h.Address))}
-	g.tree = findDominators(h, h.hold(func(r Root) bool { return r.Flags&FlagWeak == 0 }))
+	top := h.hold(func(r Root) bool { return r.Flags&FlagWeak == 0 })
+	g.tree = findDominators(h, top, h.inTables(top))
 	g.setStates()
 	for v := len(g.tree.object) - 1; v > 0; v-- {
 		i := g.tree.object[v]

@@ -83,6 +83,25 @@ func (h *Heap) placeStatics(places []place) {
 	h.Statics = slices.Compact(h.Statics)
 }
 
+// inTables returns the objects that the runtime's own tables of static fields refer to: arrays in which the places of
+// fields are, among the objects that roots hold. Such a table is a root, as far as anybody is concerned: it retains
+// nothing but itself.
+func (h *Heap) inTables(top []int32) []int32 {
+	isTable := map[int32]bool{}
+	for _, s := range h.Statics {
+		if s.Holder >= 0 {
+			isTable[s.Holder] = true
+		}
+	}
+	var out []int32
+	for _, i := range top {
+		if isTable[i] {
+			out = append(out, h.References(i)...)
+		}
+	}
+	return out
+}
+
 // around returns the object that an address is in, or -1.
 func (h *Heap) around(address uint64) int32 {
 	i, found := slices.BinarySearch(h.Address, address)

@@ -2,11 +2,13 @@ package heapgraph
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
+	"slices"
 	"testing"
 	"unicode/utf16"
 
-	"github.com/google/go-cmp/cmp"
+	gocmp "github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 )
 
@@ -46,11 +48,15 @@ func TestStatics(t *testing.T) {
 	want := []Static{{-1, 1, 9, 0x4000003, "Box", false},
 		{0, 2, 9, 0x4000001, "<Erstes Ä 😀>k__BackingField", false}, {0, 5, 8, 0x4000008, "Second too", false},
 		{0, 5, 9, 0x4000002, "Second", false}, {7, 8, 9, 0x4000004, "Own", true}}
-	if diff := cmp.Diff(want, g.Statics); diff != "" {
+	if diff := gocmp.Diff(want, g.Statics); diff != "" {
 		t.Errorf("static fields (-want +got):\n%s", diff)
 	}
 	if g.StaticsLeftOut != 17 {
 		t.Errorf("%d classes are left out", g.StaticsLeftOut)
+	}
+	// The tables at 0x10 and 0x90 retain themselves alone; the box does not retain what a list refers to as well.
+	if diff := gocmp.Diff([]uint64{32, 24, 32, 16, 16, 24, 8, 16, 8}, g.Retained); diff != "" {
+		t.Errorf("retained (-want +got):\n%s", diff)
 	}
 	for _, c := range []struct {
 		path            []int32
@@ -65,10 +71,10 @@ func TestStatics(t *testing.T) {
 		}
 	}
 	// Of type 3 the list's field has 0x70, and nobody alone has 0x60; the object on the stack is also a field's.
-	if diff := cmp.Diff(map[uint32]Held{2: {1, 16}, 3: {1, 16}, 4: {2, 16}, 5: {0, 24}}, g.HeldTypes()); diff != "" {
+	if diff := gocmp.Diff(map[uint32]Held{2: {1, 16}, 3: {1, 16}, 4: {2, 16}, 5: {0, 24}}, g.HeldTypes()); diff != "" {
 		t.Errorf("types (-want +got):\n%s", diff)
 	}
-	if diff := cmp.Diff(map[uint32]Held{0: {0, 24}, 1: {1, 16}, 2: {2, 8}}, g.HeldSites()); diff != "" {
+	if diff := gocmp.Diff(map[uint32]Held{0: {0, 24}, 1: {1, 16}, 2: {2, 8}}, g.HeldSites()); diff != "" {
 		t.Errorf("sites (-want +got):\n%s", diff)
 	}
 }
@@ -114,6 +120,32 @@ func TestHeldAgrees(t *testing.T) {
 			t.Fatalf("the field retains %d bytes, its object %d", sum, want)
 		}
 	})
+}
+
+// TestTables: with a table of static fields everything retains what it does if roots hold what the table refers to.
+func TestTables(t *testing.T) {
+	tables := 0
+	rapid.Check(t, func(t *rapid.T) {
+		f := randomFile(t)
+		h, same := read(t, f.encode()), read(t, f.encode())
+		for _, r := range same.Roots {
+			if r.Object < 0 || r.Flags&FlagWeak != 0 {
+				continue
+			}
+			for _, to := range h.References(r.Object) {
+				h.Statics = append(h.Statics, Static{Holder: r.Object, Object: to})
+				same.Roots = append(same.Roots, Root{Object: to, Kind: r.Kind})
+				tables++
+			}
+		}
+		slices.SortFunc(h.Statics, func(a, b Static) int { return cmp.Compare(a.Object, b.Object) })
+		if diff := gocmp.Diff(New(same).Retained, New(h).Retained); diff != "" {
+			t.Fatal(diff)
+		}
+	})
+	if tables == 0 {
+		t.Error("no object was held by a table")
+	}
 }
 
 // encodeStatics is the end of a file.
