@@ -73,8 +73,12 @@ func readRecordedTime(t *testing.T, path string) *recordedTime {
 		}
 	}
 	for _, v := range need(t, r.s.TimingRunning) {
-		f := out.function(r, r.nodes[timings[v.Timing].Node].Function)
-		f.running += int64(v.Calls)
+		node := r.nodes[timings[v.Timing].Node]
+		in := r.within(node)
+		f := out.function(r, in)
+		if in == node.Function {
+			f.running += int64(v.Calls)
+		}
 		f.open = max(f.open, int64(v.Elapsed))
 	}
 	return out

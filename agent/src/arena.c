@@ -26,7 +26,7 @@
 #define MAX_BACKING (UINT64_C(1) << 20)  /* later steps, keeps the time of one fallocate below about 0.2 ms */
 #define FULL_PAUSE_NS UINT64_C(500000000)
 #define MIN_LIMIT (UINT64_C(4) << 20)    /* below this not even the framework's own start-up fits */
-#define MIN_REGION (MIN_LIMIT / 2) /* regions share the limit, and none needs all of it */
+#define MIN_REGION (MIN_LIMIT / 8 * 3) /* regions share the limit, and none needs all of it */
 #define MAX_REGION (UINT64_C(16) << 30)  /* ids of nodes, the smallest rows, have 32 bits; those of types 31 */
 #define ADDRESS_SPACE_SHARE 16u          /* of a limited address space, the part of the arena; twice that with private tables */
 #define STEPS_SHARE 64u /* of the limit is the largest step: what many regions have and do not use yet is little */

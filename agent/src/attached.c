@@ -126,13 +126,6 @@ static bool add(struct batch *b, uintptr_t module, uint32_t token, bool loaded)
     return b->n < AT_ONCE || request(b, loaded);
 }
 
-static bool has_body(uintptr_t module, uint32_t token)
-{
-    const uint8_t *body = NULL;
-    uint32_t size = 0;
-    return SLOT(info, INFO_GET_IL_FUNCTION_BODY, uintptr_t, uint32_t, const uint8_t **, uint32_t *)(info, module, token, &body, &size) >= 0 && body != NULL;
-}
-
 /* Asks for all methods of a module that are recorded, and those that have such ones inlined. False: the runtime refuses, or there is no memory. */
 static bool request_module(uintptr_t module)
 {
@@ -142,7 +135,7 @@ static bool request_module(uintptr_t module)
         uint32_t token = TOKEN_METHOD_DEF | i;
         uintptr_t function_id = 0;
         enum inliners_kind kind = inliners_kind(module, token);
-        if (kind == INLINERS_PLAIN || !has_body(module, token))
+        if (kind == INLINERS_PLAIN || !method_has_il(info, module, token))
             continue;
         hresult hr = SLOT(info, INFO_GET_FUNCTION_FROM_TOKEN, uintptr_t, uint32_t, uintptr_t *)(info, module, token, &function_id);
         if (kind == INLINERS_LOST && hr >= 0)
@@ -283,7 +276,7 @@ static hresult jit_finished(void *self, uintptr_t function_id, hresult status, i
     if (seen)
         map_forget(&begun, function_id);
     arena_unlock();
-    if (late && method_of(function_id, &module, &token) && has_body(module, token))
+    if (late && method_of(function_id, &module, &token) && method_has_il(info, module, token))
         request_one(module, token);
     errno = saved_errno;
     return HR_OK;

@@ -147,7 +147,7 @@ static bool find_member(const struct callees *c, uint32_t token, struct member *
         loss(WIRE_LOSS_NOT_PROBED, 0, 0); /* its calls are not told */
         return false;
     }
-    m->has_no_il = method_has_no_il(attributes, rva, implementation);
+    m->has_no_il = method_may_have_no_il(attributes, rva, implementation) && !method_has_il(info, c->module, token);
     if ((m->parent & TOKEN_TABLE) == TOKEN_TYPE_SPEC)
         m->parent = generic_type(c, m->parent);
     return (m->parent & TOKEN_TABLE) == TOKEN_TYPE_DEF || (m->parent & TOKEN_TABLE) == TOKEN_TYPE_REF;

@@ -26,3 +26,10 @@ const struct guid IID_CALLBACKS[CALLBACK_INTERFACES] = {
     {0xCEC5B60E, 0xC69C, 0x495F, {0x87, 0xF6, 0x84, 0xD2, 0x8E, 0xE1, 0x6F, 0xFB}},
     {0x42350846, 0xAAED, 0x47F7, {0xB1, 0x28, 0xFD, 0x0C, 0x98, 0x88, 0x1C, 0xDE}},
 };
+
+bool method_has_il(void *info, uintptr_t module, uint32_t token)
+{
+    const uint8_t *body = NULL;
+    uint32_t size = 0;
+    return SLOT(info, INFO_GET_IL_FUNCTION_BODY, uintptr_t, uint32_t, const uint8_t **, uint32_t *)(info, module, token, &body, &size) >= 0 && body != NULL;
+}

@@ -166,9 +166,35 @@ func (s *Session) explainQuery(err error) error {
 		if sqlite.ErrCode(err).ToPrimary() == sqlite.ResultAuth {
 			message = "only reading is allowed"
 		}
+		if err := s.checkViews(); err != nil {
+			return err
+		}
 		return fmt.Errorf("%w: %s", ErrQuery, message)
 	}
 	return s.explain(err)
+}
+
+// checkViews finds damage in the text of a view, which a query of that view runs into.
+func (s *Session) checkViews() error {
+	var names []string
+	err := sqlitex.ExecuteTransient(s.conn, "SELECT name FROM sqlite_schema WHERE type = 'view' ORDER BY name",
+		&sqlitex.ExecOptions{ResultFunc: func(stmt *sqlite.Stmt) error {
+			names = append(names, stmt.ColumnText(0))
+			return nil
+		}})
+	if err != nil {
+		return s.explain(err)
+	}
+	for _, name := range names {
+		stmt, _, err := s.conn.PrepareTransient(`SELECT * FROM "` + strings.ReplaceAll(name, `"`, `""`) + `"`)
+		if err != nil {
+			return fmt.Errorf("session %s: %w: its view %s: %w", s.path, ErrCorrupt, name, err)
+		}
+		if err := stmt.Finalize(); err != nil {
+			return s.explain(err)
+		}
+	}
+	return nil
 }
 
 func columnValue(stmt *sqlite.Stmt, i int) any {

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"zombiezen.com/go/sqlite/sqlitex"
 )
 
 // ask runs a query and returns its columns and rows.
@@ -116,4 +117,31 @@ func FuzzQuery(f *testing.F) {
 			t.Errorf("%q: %q", query, err)
 		}
 	})
+}
+
+// TestDamagedView: a view whose text is damaged is damage, not a mistake in the query.
+func TestDamagedView(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "s")
+	small(t, path)
+	w, err := Edit(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, sql := range []string{"PRAGMA writable_schema = 1",
+		"UPDATE sqlite_schema SET sql = replace(sql, 'm.id', 'm.id0') WHERE name = 'functions'"} {
+		if err := sqlitex.ExecuteTransient(w.conn, sql, nil); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	s, err := Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	if _, _, err := ask(s, "SELECT * FROM functions"); !errors.Is(err, ErrCorrupt) || errors.Is(err, ErrQuery) {
+		t.Errorf("a damaged view: %v", err)
+	}
 }

@@ -105,6 +105,14 @@ namespace TimeRunning
             Calls.By(SayOf("Down"), SayOf("Bottom"), 1);
             Calls.Running(SayOf("Bottom"), 1 - ended);
             Calls.By(SayOf("Bottom"), SayOf("Ended"), 1);
+            Calls.Extern(SayOf("Stay"), SayOf("pause"), 2);
+            if (how == "wait")
+                Calls.Extern(SayOf("Bottom"), SayOf("pause"), 1);
+            if (how == "kill")
+            {
+                Calls.Extern(SayOf("Bottom"), SayOf("getpid"), 1);
+                Calls.Extern(SayOf("Bottom"), SayOf("kill"), 1);
+            }
             if (how == "spin")
                 Calls.Unknown(SayOf("Ended"));
             if (how == "overflow")
