@@ -185,22 +185,19 @@ func readSpeedscope(t *testing.T, file []byte, value string) sums {
 	return out
 }
 
-// readChrome adds up what functions did themselves, and the widths of those without a caller, which must be the same.
-func readChrome(t *testing.T, file []byte, value string) sums {
-	var f struct {
-		TraceEvents []struct {
-			Phase    string `json:"ph"`
-			Name     string `json:"name"`
-			PID, TID *int64
-			TS, Dur  json.Number
-			Args     map[string]any
-		}
-	}
-	d := json.NewDecoder(bytes.NewReader(file))
-	d.UseNumber()
-	if err := d.Decode(&f); err != nil {
-		t.Fatal(err)
-	}
+// chromeEvent is an event of Chrome's format.
+type chromeEvent struct {
+	Phase    string `json:"ph"`
+	Kind     string `json:"cat"`
+	Name     string
+	PID, TID *int64
+	TS, Dur  json.Number
+	Args     map[string]any
+}
+
+// span is from when to when it was, in nanoseconds: the file has microseconds with three decimals.
+func (e *chromeEvent) span(t *testing.T) (begin, end int64) {
+	t.Helper()
 	nanos := func(n json.Number) int64 {
 		v, err := strconv.ParseInt(strings.Replace(n.String(), ".", "", 1), 10, 64)
 		if err != nil {
@@ -208,8 +205,25 @@ func readChrome(t *testing.T, file []byte, value string) sums {
 		}
 		return v
 	}
+	begin = nanos(e.TS)
+	return begin, begin + nanos(e.Dur)
+}
+
+func chromeEvents(t *testing.T, file []byte) []chromeEvent {
+	t.Helper()
+	var f struct{ TraceEvents []chromeEvent }
+	d := json.NewDecoder(bytes.NewReader(file))
+	d.UseNumber()
+	if err := d.Decode(&f); err != nil {
+		t.Fatal(err)
+	}
+	return f.TraceEvents
+}
+
+// readChrome adds up what functions did themselves, and the widths of those without a caller, which must be the same.
+func readChrome(t *testing.T, file []byte, value string) sums {
 	out, wide, until := sums{}, int64(0), map[[2]int64][]int64{}
-	for _, e := range f.TraceEvents {
+	for _, e := range chromeEvents(t, file) {
 		if e.PID == nil || e.TID == nil || e.Name == "" && e.Phase != "X" {
 			t.Fatalf("%+v", e)
 		}
@@ -222,7 +236,7 @@ func readChrome(t *testing.T, file []byte, value string) sums {
 		}
 		out.add(value, own)
 		track := [2]int64{*e.PID, *e.TID}
-		begin, end := nanos(e.TS), nanos(e.TS)+nanos(e.Dur)
+		begin, end := e.span(t)
 		open := until[track]
 		for len(open) > 0 && open[len(open)-1] <= begin {
 			open = open[:len(open)-1]

@@ -101,43 +101,22 @@ func (d *drawn) fill(t *testing.T, args map[string]any) {
 func drawnChrome(t *testing.T, file []byte) []drawn {
 	t.Helper()
 	readChrome(t, file, "elapsed")
-	var f struct {
-		TraceEvents []struct {
-			Phase    string `json:"ph"`
-			Kind     string `json:"cat"`
-			Name     string
-			PID, TID int64
-			TS, Dur  json.Number
-			Args     map[string]any
-		}
-	}
-	d := json.NewDecoder(bytes.NewReader(file))
-	d.UseNumber()
-	if err := d.Decode(&f); err != nil {
-		t.Fatal(err)
-	}
-	nanos := func(n json.Number) int64 {
-		v, err := strconv.ParseInt(strings.Replace(n.String(), ".", "", 1), 10, 64)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return v
-	}
 	out, tracks, until, others := []drawn{}, map[int64]string{}, map[int64]int64{}, map[int64]bool{}
-	for _, e := range f.TraceEvents {
+	for _, e := range chromeEvents(t, file) {
+		track := *e.TID
 		if e.Kind != "system" {
 			if name, ok := e.Args["name"].(string); ok {
-				tracks[e.TID], _, _ = strings.Cut(name, ": what the operating system did")
+				tracks[track], _, _ = strings.Cut(name, ": what the operating system did")
 			}
-			others[e.TID] = others[e.TID] || e.Phase == "X"
+			others[track] = others[track] || e.Phase == "X"
 			continue
 		}
-		begin, end := nanos(e.TS), nanos(e.TS)+nanos(e.Dur)
-		if begin < until[e.TID] || others[e.TID] {
+		begin, end := e.span(t)
+		if begin < until[track] || others[track] {
 			t.Errorf("%+v overlaps what is before it on its track", e)
 		}
-		until[e.TID] = end
-		x := drawn{Thread: tracks[e.TID], Begin: fmt.Sprint(begin), End: fmt.Sprint(end), Why: e.Name}
+		until[track] = end
+		x := drawn{Thread: tracks[track], Begin: fmt.Sprint(begin), End: fmt.Sprint(end), Why: e.Name}
 		x.fill(t, e.Args)
 		out = append(out, x)
 	}
