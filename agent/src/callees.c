@@ -32,7 +32,7 @@ struct member { /* a function as a module's metadata have it */
     uint32_t parent, length; /* length: of its name, in the scratch memory */
     const uint8_t *signature;
     uint32_t signature_bytes;
-    bool has_no_il;
+    bool is_extern;
 };
 
 static void *info;
@@ -87,7 +87,7 @@ static bool is_own_file(const struct callees *c, const utf16 *name, uint32_t len
     return instrument_is_mine_by_path(path, bytes + length + 4);
 }
 
-static bool is_outside(const struct callees *c, const utf16 *assembly, uint32_t length, bool has_no_il, const uint8_t *names, const uint8_t *end)
+static bool is_outside(const struct callees *c, const utf16 *assembly, uint32_t length, bool is_extern, const uint8_t *names, const uint8_t *end)
 {
     utf16 path[WIRE_MAX_NAME];
     uint32_t bytes, flags;
@@ -96,14 +96,14 @@ static bool is_outside(const struct callees *c, const utf16 *assembly, uint32_t 
         bool is_mine = instrument_is_mine(module);
         if (!instrument_module_path(module, path, &bytes, &flags))
             bytes = 0;
-        return instrument_is_outside(path, bytes, is_mine, has_no_il, names, end);
+        return instrument_is_outside(path, bytes, is_mine, is_extern, names, end);
     }
     if (length + 4 > WIRE_MAX_NAME)
         return true;
     bool is_mine = is_own_file(c, assembly, length);
     memcpy(path, assembly, length * sizeof *assembly);
     memcpy(path + length, u".dll", 4 * sizeof *assembly);
-    return instrument_is_outside(path, length + 4, is_mine, has_no_il, names, end);
+    return instrument_is_outside(path, length + 4, is_mine, is_extern, names, end);
 }
 
 /* ── metadata ───────────────────────────────────────────────────────────────────────────────────────────────── */
@@ -147,7 +147,7 @@ static bool find_member(const struct callees *c, uint32_t token, struct member *
         loss(WIRE_LOSS_NOT_PROBED, 0, 0); /* its calls are not told */
         return false;
     }
-    m->has_no_il = method_may_have_no_il(attributes, rva, implementation) && !method_has_il(info, c->module, token);
+    m->is_extern = method_is_extern(info, c->module, token, attributes, rva, implementation);
     if ((m->parent & TOKEN_TABLE) == TOKEN_TYPE_SPEC)
         m->parent = generic_type(c, m->parent);
     return (m->parent & TOKEN_TABLE) == TOKEN_TYPE_DEF || (m->parent & TOKEN_TABLE) == TOKEN_TYPE_REF;
@@ -257,7 +257,7 @@ static uint64_t describe(const struct callees *c, uint32_t token, bool constrain
     put_name(&r, name, m.length);
     if (r.full)
         loss(WIRE_LOSS_NOT_PROBED, 0, 0);
-    if (r.full || !is_outside(c, is_other ? assembly : NULL, length == 0 ? 0 : length - 1, m.has_no_il, names, r.p) ||
+    if (r.full || !is_outside(c, is_other ? assembly : NULL, length == 0 ? 0 : length - 1, m.is_extern, names, r.p) ||
         (is_other && is_instruction(names, r.p)))
         return NOT_RECORDED;
     put_u32(&r, m.signature_bytes);

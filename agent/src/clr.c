@@ -33,3 +33,9 @@ bool method_has_il(void *info, uintptr_t module, uint32_t token)
     uint32_t size = 0;
     return SLOT(info, INFO_GET_IL_FUNCTION_BODY, uintptr_t, uint32_t, const uint8_t **, uint32_t *)(info, module, token, &body, &size) >= 0 && body != NULL;
 }
+
+bool method_is_extern(void *info, uintptr_t module, uint32_t token, uint32_t attributes, uint32_t rva, uint32_t implementation)
+{
+    enum { ABSTRACT = 0x400, CODE_TYPE = 0x3, INTERNAL_CALL = 0x1000 };
+    return rva == 0 && (attributes & ABSTRACT) == 0 && (implementation & (CODE_TYPE | INTERNAL_CALL)) == 0 && !method_has_il(info, module, token);
+}

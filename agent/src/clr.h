@@ -163,14 +163,10 @@ enum {
 
 #define METHOD_IMPL_ASYNC 0x2000u /* of the implementation flags of a method: corhdr.h, miAsync */
 
-/* Can it be a function of a native library (DllImport), or one that the runtime makes (UnsafeAccessor)? Not one without a body, nor those
+/* Is it a function of a native library (DllImport), or one that the runtime makes (UnsafeAccessor)? Not one without a body, nor those
  * of delegates and of the runtime itself. ECMA-335 II.23.1.10 and 11. Methods of dynamic modules have no RVA either: then the
  * runtime knows if there is IL. */
-static inline bool method_may_have_no_il(uint32_t attributes, uint32_t rva, uint32_t implementation)
-{
-    enum { ABSTRACT = 0x400, CODE_TYPE = 0x3, INTERNAL_CALL = 0x1000 };
-    return rva == 0 && (attributes & ABSTRACT) == 0 && (implementation & (CODE_TYPE | INTERNAL_CALL)) == 0;
-}
+bool method_is_extern(void *info, uintptr_t module, uint32_t token, uint32_t attributes, uint32_t rva, uint32_t implementation);
 bool method_has_il(void *info, uintptr_t module, uint32_t token);
 
 #define EMIT_DEFINE_MEMBER_REF 14 /* of IMetaDataEmit */

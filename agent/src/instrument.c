@@ -350,20 +350,20 @@ static bool is_outside(bool is_mine, int by_rules)
     return by_rules == 0 && (any_include || !is_mine);
 }
 
-static uint64_t class_by(bool is_mine, bool has_no_il, int by_rules)
+static uint64_t class_by(bool is_mine, bool is_extern, int by_rules)
 {
     uint64_t outside = mode != WIRE_INSTRUMENT_BOUNDARY ? 0 : !probes_on ? FUNCTION_IS_BOUNDARY : FUNCTION_IS_OUTSIDE; /* with probes: see callees.c */
     if (by_rules < 0)
         return 0;
-    if (has_no_il && probes_on)
+    if (is_extern && probes_on)
         return outside;
     return is_outside(is_mine || mode == WIRE_INSTRUMENT_ALL, by_rules) ? outside : FUNCTION_IS_INSTRUMENTED;
 }
 
-bool instrument_is_outside(const utf16 *path, uint32_t length, bool is_mine, bool has_no_il, const uint8_t *names, const uint8_t *end)
+bool instrument_is_outside(const utf16 *path, uint32_t length, bool is_mine, bool is_extern, const uint8_t *names, const uint8_t *end)
 {
     int by_rules = n_rules == 0 ? 0 : ask_rules_of(path, length, names, end);
-    return has_no_il ? by_rules >= 0 : is_outside(is_mine, by_rules);
+    return is_extern ? by_rules >= 0 : is_outside(is_mine, by_rules);
 }
 
 bool instrument_wants(const utf16 *path, uint32_t length, bool is_mine, const uint8_t *names, const uint8_t *end)
@@ -395,7 +395,7 @@ static uint64_t recorded_class(uintptr_t module, uint32_t token, uint64_t own, c
         return own;
     if (is_small(module, token))
         return 0;
-    uint64_t class = class_by(instrument_is_mine(module), own == FUNCTION_HAS_NO_IL, n_rules == 0 ? 0 : ask_rules(module, names, end));
+    uint64_t class = class_by(instrument_is_mine(module), own == FUNCTION_IS_EXTERN, n_rules == 0 ? 0 : ask_rules(module, names, end));
     if (own == FUNCTION_IS_DISPATCHER && class == FUNCTION_IS_OUTSIDE)
         return 0;
     if (class == 0 || class == FUNCTION_IS_OUTSIDE || own != FUNCTION_IS_ASYNC)
@@ -408,7 +408,7 @@ static uint64_t recorded_class(uintptr_t module, uint32_t token, uint64_t own, c
 uint64_t instrument_class(uintptr_t module, uint32_t token, uint64_t own, const uint8_t *names, const uint8_t *end)
 {
     uint64_t class = recorded_class(module, token, own, names, end);
-    if ((n_actions == 0 && !operations_on()) || module == 0 || (own != 0 && own != FUNCTION_IS_ASYNC && own != FUNCTION_HAS_NO_IL))
+    if ((n_actions == 0 && !operations_on()) || module == 0 || (own != 0 && own != FUNCTION_IS_ASYNC && own != FUNCTION_IS_EXTERN))
         return class;
     uint64_t of = ask_actions(module, names, end);
     if (own != FUNCTION_IS_ASYNC)

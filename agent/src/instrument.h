@@ -10,7 +10,7 @@ struct time_options;
 uint32_t instrument_init(void *info, const struct time_options *o); /* WIRE_FAILURE_…, or 0 */
 void instrument_close(void);
 uint32_t method_function(uintptr_t function_id); /* id of a function that is hooked, else 0 */
-/* FUNCTION_IS_… of a method that is being described; own: of helper_class, FUNCTION_IS_ASYNC, or FUNCTION_HAS_NO_IL; its names are as in the record: type names, name. */
+/* FUNCTION_IS_… of a method that is being described; own: of helper_class, FUNCTION_IS_ASYNC, or FUNCTION_IS_EXTERN; its names are as in the record: type names, name. */
 uint64_t instrument_class(uintptr_t module, uint32_t token, uint64_t own, const uint8_t *names, const uint8_t *end);
 void instrument_forget_module(uintptr_t module);
 hresult instrument_inlining(void *self, uintptr_t caller, uintptr_t callee, int32_t *should);
@@ -28,7 +28,7 @@ uint64_t instrument_actions(uint64_t value); /* those of a function */
 uint32_t instrument_decode(const char **text); /* one UTF-8 character; what is none is taken byte by byte */
 bool instrument_may_mark(const utf16 *name, uint32_t length);
 /* Of a function that is only declared, in a module with this path: is it outside of what is instrumented? Then its calls are recorded. */
-bool instrument_is_outside(const utf16 *path, uint32_t length, bool is_mine, bool has_no_il, const uint8_t *names, const uint8_t *end);
+bool instrument_is_outside(const utf16 *path, uint32_t length, bool is_mine, bool is_extern, const uint8_t *names, const uint8_t *end);
 bool instrument_module_path(uintptr_t module, utf16 *path, uint32_t *length, uint32_t *flags); /* false: the runtime does not say */
 
 #endif

@@ -469,8 +469,8 @@ static uint64_t describe_method(struct record *r, uintptr_t function, uint8_t *s
     uint64_t own = (module_value & CORE_LIBRARY) != 0 ? helper_class(r->start + names, r->p) : 0;
     if (own == 0 && (implementation & METHOD_IMPL_ASYNC) != 0)
         own = FUNCTION_IS_ASYNC;
-    else if (own == 0 && method_may_have_no_il(attributes, rva, implementation) && !method_has_il(info, module, token))
-        own = FUNCTION_HAS_NO_IL;
+    else if (own == 0 && method_is_extern(info, module, token, attributes, rva, implementation))
+        own = FUNCTION_IS_EXTERN;
     uint64_t class = instrument_class(module, token, own, r->start + names, r->p) | (own & (FUNCTION_IS_HELPER | FUNCTION_IS_SLOW_WAY));
     uint32_t wire_flags = ((class & FUNCTION_IS_INSTRUMENTED) != 0 ? WIRE_FUNCTION_INSTRUMENTED : 0) |
                           ((class & (FUNCTION_IS_BOUNDARY | FUNCTION_IS_OUTSIDE)) != 0 ? WIRE_FUNCTION_BOUNDARY : 0) |
