@@ -65,6 +65,37 @@ func TestTimeFolded(t *testing.T) {
 	}
 }
 
+// TestTimeFoldedInstances: a function of which the code knows several instances is one, also where calls have no paths.
+func TestTimeFoldedInstances(t *testing.T) {
+	t.Parallel()
+	in := dotnettest.Need(t)
+	for _, rt := range in.NewestAndOldest() {
+		for _, paths := range []string{"10", "1000000"} {
+			s := newSandbox(t)
+			r := s.recordTime(t, append([]string{"env", "CLRPROF_TIMINGS=" + paths},
+				s.target(rt, "TimeFolded", "several", "40")...))
+			got := readRecordedTime(t, r.session)
+			for _, row := range truthRows[callTruth](t, r.stdout, "calls") {
+				got.compareFunction(t, row)
+			}
+			functions := map[string]foldedRow{}
+			for _, f := range foldedRows(t, r.session, "function_times", "'' AS caller, name") {
+				functions[short(f.Name)] = f
+			}
+			if rt.Major() < 5 {
+				continue // hooks see the instances, each as a function of its own, and no calls of delegates
+			}
+			for _, name := range []string{"Invoke", "ForEach<T>"} {
+				f := functions[name]
+				if f.Calls != 40 {
+					t.Errorf("%s, %s paths: %s is called %d times, not 40", rt.Name, paths, name, f.Calls)
+				}
+				between(t, name+": inclusive ns", f.Inclusive, 100_000_000, functions["All"].Inclusive)
+			}
+		}
+	}
+}
+
 // TestTimeDeep: calls are counted however deep they are.
 func TestTimeDeep(t *testing.T) {
 	t.Parallel()

@@ -17,6 +17,7 @@
 #include "map.h"
 #include "names.h"
 #include "record.h"
+#include "signatures.h"
 
 #include <string.h>
 
@@ -24,9 +25,6 @@
 #define CONSTRAINED 0x80000000u /* beside a token */
 #define NOT_RECORDED 2u /* in the place of a method */
 #define MAX_CALLEES_AT_ONCE 512u
-#define GENERIC_INST 0x15u /* ECMA-335 II.23.1.16 */
-#define CLASS 0x12u
-#define VALUE_TYPE 0x11u
 
 struct member { /* a function as a module's metadata have it */
     uint32_t parent, length; /* length: of its name, in the scratch memory */
@@ -38,17 +36,22 @@ struct member { /* a function as a module's metadata have it */
 static void *info;
 static struct map callees;    /* module number << 32 | CONSTRAINED | token → struct method or NOT_RECORDED, with bit 0 set if the module can be unloaded */
 static struct map assemblies; /* hash of a simple name → ModuleID, with bit 0 set if it can be unloaded */
+static struct map declared;   /* hash of what tells a function from others → the number of the first one that was described */
+static struct map firsts;     /* number of a later one → that of the first */
 static struct method *free_callees;
 static uint32_t n_free;
 
 /* ── assemblies by name ─────────────────────────────────────────────────────────────────────────────────────── */
 
+#define FNV_OFFSET UINT64_C(0xcbf29ce484222325) /* FNV-1a */
+#define FNV_PRIME UINT64_C(0x100000001b3)
+
 static uint64_t name_key(const utf16 *name, uint32_t length)
 {
-    uint64_t hash = UINT64_C(0xcbf29ce484222325); /* FNV-1a */
+    uint64_t hash = FNV_OFFSET;
     for (uint32_t i = 0; i < length; i++) {
         uint32_t c = name[i] >= 'A' && name[i] <= 'Z' ? name[i] + 32u : name[i];
-        hash = (hash ^ c) * UINT64_C(0x100000001b3);
+        hash = (hash ^ c) * FNV_PRIME;
     }
     return hash == 0 ? 1 : hash;
 }
@@ -111,22 +114,13 @@ static bool is_outside(const struct callees *c, const utf16 *assembly, uint32_t 
 /* The generic type of which a TypeSpec is an instance; 0: it is something else, such as an array. */
 static uint32_t generic_type(const struct callees *c, uint32_t spec)
 {
-    static const uint32_t tables[] = {TOKEN_TYPE_DEF, TOKEN_TYPE_REF, TOKEN_TYPE_SPEC};
     const uint8_t *b = NULL;
-    uint32_t n = 0;
+    uint32_t n = 0, token = 0;
     if (SLOT(c->import, IMPORT_GET_TYPE_SPEC, uint32_t, const uint8_t **, uint32_t *)(c->import, spec, &b, &n) < 0 || n < 3 ||
-        b[0] != GENERIC_INST || (b[1] != CLASS && b[1] != VALUE_TYPE))
+        b[0] != ELEMENT_GENERIC_INST || (b[1] != ELEMENT_CLASS && b[1] != ELEMENT_VALUE_TYPE))
         return 0;
-    uint32_t coded; /* II.23.2, compressed; II.23.2.8 */
-    if (b[2] < 0x80)
-        coded = b[2];
-    else if (b[2] < 0xC0 && n >= 4)
-        coded = (b[2] & 0x3Fu) << 8 | b[3];
-    else if (b[2] >= 0xC0 && n >= 6)
-        coded = (b[2] & 0x1Fu) << 24 | (uint32_t)b[3] << 16 | (uint32_t)b[4] << 8 | b[5];
-    else
-        return 0;
-    return (coded & 3) < 2 ? tables[coded & 3] | coded >> 2 : 0;
+    const uint8_t *at = b + 2;
+    return signature_token(&at, b + n, &token) && (token & TOKEN_TABLE) != TOKEN_TYPE_SPEC ? token : 0;
 }
 
 /* Where a function is declared, and how it is called. False: it is none that is told of. */
@@ -207,9 +201,102 @@ static bool is_instruction(const uint8_t *names, const uint8_t *end)
     return false;
 }
 
+/* ── declarations of the same function ──────────────────────────────────────────────────────────────────────── */
+
+/* The session has one function where several modules declare it, or one does for several instances. Here each has a number of its own, but
+ * that of the first stands for all in what has to know whether a function is on the stack already: fold.c. */
+
+struct identity {
+    const struct callees *c;
+    uint64_t hash;
+};
+
+static void add_bytes(void *context, const uint8_t *bytes, size_t n)
+{
+    struct identity *i = context;
+    for (size_t at = 0; at < n; at++)
+        i->hash = (i->hash ^ bytes[at]) * FNV_PRIME;
+}
+
+static void add_number(struct identity *i, uint32_t n)
+{
+    add_bytes(i, (const uint8_t *)&n, sizeof n);
+}
+
+/* A type in a signature by its name, as other modules have other tokens. A method of another module knows none of this one's own types. */
+static void add_type(void *context, uint32_t token)
+{
+    struct identity *i = context;
+    utf16 name[WIRE_MAX_NAME];
+    uint32_t chain[WIRE_MAX_NESTING], n = 0, length, scope;
+    follow_refs(i->c, token, chain, &n);
+    if (n == 0) {
+        add_number(i, i->c->module_number);
+        add_number(i, token);
+    }
+    while (n > 0) {
+        length = 0;
+        if (SLOT(i->c->import, IMPORT_GET_TYPE_REF_PROPS, uint32_t, uint32_t *, utf16 *, uint32_t, uint32_t *)(
+                i->c->import, chain[--n], &scope, name, WIRE_MAX_NAME, &length) < 0 || length > WIRE_MAX_NAME)
+            length = 0;
+        add_number(i, length);
+        add_bytes(i, (const uint8_t *)name, length * sizeof *name);
+    }
+}
+
+/* Assemblies between which the types of the framework were moved: one that was compiled for .NET Standard calls others than one for .NET 10. */
+static bool is_framework(const utf16 *assembly, uint32_t length)
+{
+    static const utf16 *const names[] = {u"System", u"netstandard", u"mscorlib"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        uint32_t n = 0;
+        while (n < length && names[i][n] != 0 && assembly[n] == names[i][n])
+            n++;
+        if (names[i][n] == 0 && (n == length || (i == 0 && assembly[n] == '.')))
+            return true;
+    }
+    return false;
+}
+
+/* names: of the type and the function, as they are described; assembly NULL: it is one of the module's own. */
+static uint64_t identity_of(const struct callees *c, const utf16 *assembly, uint32_t length, const uint8_t *names, const uint8_t *end, const struct member *m)
+{
+    struct identity i = {c, FNV_OFFSET};
+    struct signature_parts parts = {add_bytes, add_type, &i};
+    if (assembly == NULL)
+        add_number(&i, c->module_number);
+    else if (!is_framework(assembly, length))
+        add_bytes(&i, (const uint8_t *)assembly, length * sizeof *assembly);
+    add_bytes(&i, names, (size_t)(end - names));
+    if (!signature_walk(m->signature, m->signature_bytes, &parts)) {
+        add_number(&i, c->module_number);
+        add_bytes(&i, m->signature, m->signature_bytes);
+    }
+    return i.hash == 0 ? 1 : i.hash;
+}
+
+/* The number that stands for all that are the same; 0: no memory. */
+static uint32_t number_first(uint64_t identity, uint32_t function)
+{
+    arena_lock();
+    uint32_t first = (uint32_t)map_get(&declared, identity);
+    if (first == 0)
+        first = map_put(&declared, identity, function) ? function : 0;
+    else if (!map_put(&firsts, function, first))
+        first = 0;
+    arena_unlock();
+    return first;
+}
+
+uint32_t callees_first(uint32_t function)
+{
+    uint32_t first = firsts.table == NULL ? 0 : (uint32_t)map_get(&firsts, function);
+    return first == 0 ? function : first;
+}
+
 /* ── descriptions ───────────────────────────────────────────────────────────────────────────────────────────── */
 
-static struct method *new_method(uint32_t function)
+static struct method *new_method(uint32_t function, uint32_t first)
 {
     arena_lock();
     if (n_free == 0 && (free_callees = private_alloc(MAX_CALLEES_AT_ONCE * sizeof *free_callees)) != NULL)
@@ -217,7 +304,7 @@ static struct method *new_method(uint32_t function)
     struct method *m = n_free == 0 ? NULL : free_callees++;
     if (m != NULL) {
         n_free--;
-        *m = (struct method){.function = function, .boundary = true};
+        *m = (struct method){.function = function, .first = first, .boundary = true};
     }
     arena_unlock();
     return m;
@@ -260,10 +347,11 @@ static uint64_t describe(const struct callees *c, uint32_t token, bool constrain
     if (r.full || !is_outside(c, is_other ? assembly : NULL, length == 0 ? 0 : length - 1, m.is_extern, names, r.p) ||
         (is_other && is_instruction(names, r.p)))
         return NOT_RECORDED;
+    uint64_t identity = identity_of(c, is_other ? assembly : NULL, length == 0 ? 0 : length - 1, names, r.p, &m);
     put_u32(&r, m.signature_bytes);
     put(&r, m.signature, m.signature_bytes);
-    uint32_t function = names_add_callee(&r);
-    const struct method *method = function == 0 ? NULL : new_method(function);
+    uint32_t function = names_add_callee(&r), first = function == 0 ? 0 : number_first(identity, function);
+    const struct method *method = first == 0 ? NULL : new_method(function, first);
     if (method == NULL)
         loss(WIRE_LOSS_NOT_HOOKED, 0, 0);
     return method == NULL ? NOT_RECORDED : (uintptr_t)method;
@@ -317,7 +405,7 @@ void callees_end(struct callees *c)
 bool callees_init(void *profiler_info)
 {
     info = profiler_info;
-    return map_init(&callees, 1024, true) && map_init(&assemblies, 256, true);
+    return map_init(&callees, 1024, true) && map_init(&assemblies, 256, true) && map_init(&declared, 1024, true) && map_init(&firsts, 256, true);
 }
 
 void callees_forget_module(void)
@@ -330,4 +418,6 @@ void callees_close(void)
 {
     map_close(&callees);
     map_close(&assemblies);
+    map_close(&declared);
+    map_close(&firsts);
 }

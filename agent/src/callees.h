@@ -17,6 +17,7 @@ void callees_close(void);
 bool callees_begin(struct callees *c, uintptr_t module, uint8_t *scratch); /* false: nothing is known of calls */
 void callees_end(struct callees *c);
 uint64_t callees_site(void *callees, uint32_t offset, uint8_t opcode, uint32_t token); /* for il.h: struct method, 0: not recorded */
+uint32_t callees_first(uint32_t function); /* the number that stands for a function that has several; of any function */
 void callees_module_loaded(uintptr_t module);
 void callees_forget_module(void); /* with the lock held: one was unloaded */
 

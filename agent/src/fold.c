@@ -8,9 +8,13 @@
  * function is on the path of the caller that is not folded, for which it is counted already; the same for a pair. Who is on
  * that path is noted in the same timings (present), when a call is folded, and only as far as that has changed since the last
  * time: each call is noted once at most, so that costs no more than calls do. The caller that is not folded gets the time of
- * the folded calls that it made: so inclusive times of its path stay exact too. */
+ * the folded calls that it made: so inclusive times of its path stay exact too.
+ *
+ * A function that has several numbers is known here by the first of them (callees.c): else it would be taken for another one
+ * where it is on the stack already, and its time counted twice. */
 #include "arch/arch.h"
 #include "arena.h"
+#include "callees.h"
 #include "timer.h"
 #include "timings.h"
 
@@ -74,7 +78,7 @@ static bool mark(struct timer *t)
         same--;
     unmark(t, same);
     while (t->n_marked < depth) {
-        uint32_t next = t->n_marked + 1, function = timing_at(t->bottom[next].timing)->function, edge = 0;
+        uint32_t next = t->n_marked + 1, function = callees_first(timing_at(t->bottom[next].timing)->function), edge = 0;
         struct level *l = &t->levels[next];
         if (next > 1 && (edge = folded_pair(t, t->levels[next - 1].function, function)) == 0)
             return false;
@@ -111,7 +115,7 @@ static bool is_on_path(struct timer *t, uint32_t function)
 {
     if (!recursion_is_full())
         return is_near_on_path(t->top->timing, function);
-    uint32_t number = mark(t) ? find_timing(t, t->truncated, function, 0) : 0;
+    uint32_t number = mark(t) ? find_timing(t, t->truncated, callees_first(function), 0) : 0;
     return number != 0 && timing_at(number)->present != 0;
 }
 

@@ -11,6 +11,7 @@ struct timer;
 
 struct method { /* what the hooks get of a function; never freed */
     uint32_t function; /* 0: the runtime's own code that looks for the handler of an exception */
+    uint32_t first;    /* the number that stands for it where it has several: callees.c */
     bool boundary;     /* framework code: recorded only when instrumented code calls it */
     bool core;         /* of the core library, as what looks for handlers of exceptions is, and what that calls */
 };

@@ -444,8 +444,8 @@ struct method *instrument_method(uintptr_t function_id, uint64_t value)
     if (m == NULL && n_free_methods != 0 && map_has_room(&methods)) {
         m = free_methods++;
         n_free_methods--;
-        *m = (struct method){(value & FUNCTION_IS_DISPATCHER) != 0 ? 0 : (uint32_t)value, (value & FUNCTION_IS_INSTRUMENTED) == 0,
-                             (value & FUNCTION_IS_CORE) != 0};
+        uint32_t function = (value & FUNCTION_IS_DISPATCHER) != 0 ? 0 : (uint32_t)value;
+        *m = (struct method){function, function, (value & FUNCTION_IS_INSTRUMENTED) == 0, (value & FUNCTION_IS_CORE) != 0};
         map_put(&methods, function_id, (uintptr_t)m | ((value & FUNCTION_IS_COLLECTIBLE) != 0 ? 1u : 0u));
     }
     arena_unlock();

@@ -14,6 +14,7 @@
 #include "arena.h"
 #include "interactions.h"
 #include "meters.h"
+#include "signatures.h"
 
 #include <string.h>
 
@@ -21,7 +22,6 @@
 #define MAX_SIGNATURE 256u
 
 enum { LDARG_0 = 0x02, LDARG_1 = 0x03, LDNULL = 0x14, LDC_I8 = 0x21, DUP = 0x25, CALL = 0x28, CALLI = 0x29, BRFALSE_S = 0x2C, BRTRUE_S = 0x2D, CALLVIRT = 0x6F, LDFLD = 0x7B, CONV_I = 0xD3 };
-enum { HAS_THIS = 0x20, GENERIC = 0x10, NOTHING = 0x01, BOOLEAN = 0x02, CHARACTER = 0x03, I4 = 0x08, STRING = 0x0E, POINTER = 0x0F, VALUE_TYPE = 0x11, CLASS = 0x12, GENERIC_INST = 0x15 };
 
 struct site { /* a method that is looked at */
     void *import, *emit;
@@ -113,28 +113,6 @@ bool operations_may_be_in(void *info, uintptr_t module)
 
 /* ── signatures ─────────────────────────────────────────────────────────────────────────────────────────────── */
 
-/* ECMA-335 II.23.2, compressed; false: the signature ends. */
-static bool read_number(const uint8_t **at, const uint8_t *end, uint32_t *n)
-{
-    const uint8_t *b = *at;
-    uint32_t bytes = b >= end ? 5 : b[0] < 0x80 ? 1 : b[0] < 0xC0 ? 2 : 4;
-    if (bytes > (size_t)(end - b))
-        return false;
-    *n = bytes == 1 ? b[0] : bytes == 2 ? (b[0] & 0x3Fu) << 8 | b[1] : (b[0] & 0x1Fu) << 24 | (uint32_t)b[1] << 16 | (uint32_t)b[2] << 8 | b[3];
-    *at += bytes;
-    return true;
-}
-
-static bool read_type(const uint8_t **at, const uint8_t *end, uint32_t *token)
-{
-    static const uint32_t tables[] = {TOKEN_TYPE_DEF, TOKEN_TYPE_REF, TOKEN_TYPE_SPEC};
-    uint32_t coded;
-    if (!read_number(at, end, &coded) || (coded & 3) == 3)
-        return false;
-    *token = tables[coded & 3] | coded >> 2;
-    return true;
-}
-
 /* Goes over a type that is a number or a class, or one with such arguments. */
 static bool skip_type(const uint8_t **at, const uint8_t *end, uint32_t depth)
 {
@@ -142,15 +120,15 @@ static bool skip_type(const uint8_t **at, const uint8_t *end, uint32_t depth)
     if (*at >= end || depth > 8)
         return false;
     uint8_t kind = *(*at)++;
-    if (kind == CLASS || kind == VALUE_TYPE)
-        return read_type(at, end, &token);
-    if (kind == 0x13 || kind == 0x1E) /* type parameters */
-        return read_number(at, end, &n);
-    if (kind == 0x1D) /* an array */
+    if (kind == ELEMENT_CLASS || kind == ELEMENT_VALUE_TYPE)
+        return signature_token(at, end, &token);
+    if (kind == ELEMENT_VAR || kind == ELEMENT_MVAR) /* type parameters */
+        return signature_number(at, end, &n);
+    if (kind == ELEMENT_VECTOR) /* an array */
         return skip_type(at, end, depth + 1);
-    if (kind != GENERIC_INST)
-        return kind <= STRING || kind == 0x18 || kind == 0x19 || kind == 0x1C;
-    if (*at >= end || !skip_type(at, end, depth + 1) || !read_number(at, end, &n))
+    if (kind != ELEMENT_GENERIC_INST)
+        return kind <= ELEMENT_STRING || kind == ELEMENT_I || kind == ELEMENT_U || kind == ELEMENT_OBJECT;
+    if (*at >= end || !skip_type(at, end, depth + 1) || !signature_number(at, end, &n))
         return false;
     for (uint32_t i = 0; i < n; i++)
         if (!skip_type(at, end, depth + 1))
@@ -162,18 +140,18 @@ static bool read_signature(struct site *s)
 {
     const uint8_t *at = s->signature, *end = at + s->signature_bytes;
     uint32_t n;
-    if (at >= end || (*at & GENERIC) != 0)
+    if (at >= end || (*at & SIGNATURE_GENERIC) != 0)
         return false;
-    s->is_static = (*at++ & HAS_THIS) == 0;
-    if (!read_number(&at, end, &n))
+    s->is_static = (*at++ & SIGNATURE_HAS_THIS) == 0;
+    if (!signature_number(&at, end, &n))
         return false;
     s->result = at;
     if (!skip_type(&at, end, 0))
         return false;
     s->result_bytes = (uint32_t)(at - s->result);
     s->first = s->second = 0;
-    if (n != 0 && at < end && *at++ == CLASS && read_type(&at, end, &s->first) && n != 1 && at < end && *at++ == CLASS)
-        read_type(&at, end, &s->second);
+    if (n != 0 && at < end && *at++ == ELEMENT_CLASS && signature_token(&at, end, &s->first) && n != 1 && at < end && *at++ == ELEMENT_CLASS)
+        signature_token(&at, end, &s->second);
     return true;
 }
 
@@ -196,10 +174,10 @@ static enum result result_of(struct site *s)
     const uint8_t *at = s->result, *end = at + s->result_bytes;
     utf16 name[WIRE_MAX_NAME];
     uint32_t token, length;
-    if (at[0] == GENERIC_INST && s->result_bytes > 1)
+    if (at[0] == ELEMENT_GENERIC_INST && s->result_bytes > 1)
         at++;
-    bool is_class = at[0] == CLASS;
-    if ((!is_class && at[0] != VALUE_TYPE) || ++at >= end || !read_type(&at, end, &token) || !type_name(s->import, token, name, &length))
+    bool is_class = at[0] == ELEMENT_CLASS;
+    if ((!is_class && at[0] != ELEMENT_VALUE_TYPE) || ++at >= end || !signature_token(&at, end, &token) || !type_name(s->import, token, name, &length))
         return RETURNS;
     if (is_class)
         return is(name, length, "System.Threading.Tasks.Task") || is(name, length, "System.Threading.Tasks.Task`1") ? RETURNS_TASK : RETURNS;
@@ -256,7 +234,7 @@ static void land(struct code *c, uint32_t branch)
         c->bytes[branch - 1] = (uint8_t)(c->n - branch);
 }
 
-static uint32_t signature_token(struct site *s, const uint8_t *signature, uint32_t bytes)
+static uint32_t token_of_signature(struct site *s, const uint8_t *signature, uint32_t bytes)
 {
     uint32_t token = 0;
     s->failed = SLOT(s->emit, EMIT_GET_TOKEN_FROM_SIG, const uint8_t *, uint32_t, uint32_t *)(s->emit, signature, bytes, &token) < 0 || s->failed;
@@ -284,13 +262,13 @@ static uint32_t own_getter(struct site *s, uint32_t parent, const utf16 *name, u
     }
     const uint8_t *at = signature + 1, *end = signature + bytes;
     *type = 0;
-    if (bytes > 3 && read_number(&at, end, &n) && at < end && *at++ == CLASS)
-        read_type(&at, end, type);
+    if (bytes > 3 && signature_number(&at, end, &n) && at < end && *at++ == ELEMENT_CLASS)
+        signature_token(&at, end, type);
     return token;
 }
 
-static const uint8_t returns_text[] = {HAS_THIS, 0, STRING}, returns_bool[] = {HAS_THIS, 0, BOOLEAN}, returns_int[] = {HAS_THIS, 0, I4};
-static const uint8_t takes_texts[] = {0, 3, 1, STRING, STRING, 0x18}, takes_int[] = {0, 2, 1, I4, 0x18}, takes_ints[] = {0, 3, 1, I4, I4, 0x18};
+static const uint8_t returns_text[] = {SIGNATURE_HAS_THIS, 0, ELEMENT_STRING}, returns_bool[] = {SIGNATURE_HAS_THIS, 0, ELEMENT_BOOLEAN}, returns_int[] = {SIGNATURE_HAS_THIS, 0, ELEMENT_I4};
+static const uint8_t takes_texts[] = {0, 3, 1, ELEMENT_STRING, ELEMENT_STRING, 0x18}, takes_int[] = {0, 2, 1, ELEMENT_I4, 0x18}, takes_ints[] = {0, 3, 1, ELEMENT_I4, ELEMENT_I4, 0x18};
 
 static void write_command(struct site *s, struct operation *o)
 {
@@ -298,7 +276,7 @@ static void write_command(struct site *s, struct operation *o)
     put_u8(&c, LDARG_0);
     put_token(&c, CALLVIRT, member(s, s->type, u"get_CommandText", returns_text, sizeof returns_text));
     put_u8(&c, LDNULL);
-    put_call(&c, signature_token(s, takes_texts, sizeof takes_texts), o->kind, clrprof_interaction_text);
+    put_call(&c, token_of_signature(s, takes_texts, sizeof takes_texts), o->kind, clrprof_interaction_text);
     o->begin_bytes = c.n;
 }
 
@@ -320,7 +298,7 @@ static void write_request(struct site *s, struct operation *o)
     put_u8(&c, LDARG_1);
     put_token(&c, CALLVIRT, get_uri);
     put_token(&c, CALLVIRT, uri == 0 ? 0 : member(s, uri, u"get_OriginalString", returns_text, sizeof returns_text));
-    put_call(&c, signature_token(s, takes_texts, sizeof takes_texts), o->kind, clrprof_interaction_text);
+    put_call(&c, token_of_signature(s, takes_texts, sizeof takes_texts), o->kind, clrprof_interaction_text);
     land(&c, no_request);
     land(&c, no_address);
     s->failed = s->failed || uri == 0 || c.n > OPERATION_CODE;
@@ -334,11 +312,11 @@ static void write_wait(struct site *s, struct operation *o)
     struct code c = {o->end, 0};
     uint32_t parent = 0;
     const uint8_t *at = s->result + 1;
-    if (s->result[0] == CLASS)
-        s->failed = !read_type(&at, s->result + s->result_bytes, &parent) || s->failed;
+    if (s->result[0] == ELEMENT_CLASS)
+        s->failed = !signature_token(&at, s->result + s->result_bytes, &parent) || s->failed;
     else
         s->failed = SLOT(s->emit, EMIT_GET_TOKEN_FROM_TYPE_SPEC, const uint8_t *, uint32_t, uint32_t *)(s->emit, s->result, s->result_bytes, &parent) < 0 || s->failed;
-    uint32_t is_complete = member(s, parent, u"get_IsCompleted", returns_bool, sizeof returns_bool), with_int = signature_token(s, takes_int, sizeof takes_int);
+    uint32_t is_complete = member(s, parent, u"get_IsCompleted", returns_bool, sizeof returns_bool), with_int = token_of_signature(s, takes_int, sizeof takes_int);
     put_u8(&c, DUP);
     uint32_t no_task = put_branch(&c, BRFALSE_S);
     put_u8(&c, DUP);
@@ -370,7 +348,7 @@ static void write_completion(struct site *s, struct operation *o)
         put_u8(&c, LDARG_0);
         put_token(&c, LDFLD, token);
     }
-    put_call(&c, signature_token(s, takes_ints, sizeof takes_ints), 0, (void (*)(void))interactions_completed);
+    put_call(&c, token_of_signature(s, takes_ints, sizeof takes_ints), 0, (void (*)(void))interactions_completed);
     o->begin_bytes = c.n;
 }
 
@@ -384,7 +362,7 @@ static void write_endpoint(struct site *s, struct operation *o)
     put_u8(&c, LDARG_1);
     put_token(&c, CALLVIRT, own_getter(s, s->second, u"get_DisplayName", &unused));
     put_u8(&c, LDNULL);
-    put_call(&c, signature_token(s, takes_texts, sizeof takes_texts), o->kind, clrprof_interaction_text);
+    put_call(&c, token_of_signature(s, takes_texts, sizeof takes_texts), o->kind, clrprof_interaction_text);
     land(&c, none);
     o->begin_bytes = c.n;
 }
@@ -392,7 +370,7 @@ static void write_endpoint(struct site *s, struct operation *o)
 /* The runtime's own function takes a path, and does nothing where startup hooks are off. */
 static void write_startup(struct site *s, struct operation *o)
 {
-    static const uint8_t takes_path[] = {0, 1, NOTHING, POINTER, CHARACTER};
+    static const uint8_t takes_path[] = {0, 1, ELEMENT_VOID, ELEMENT_PTR, ELEMENT_CHAR};
     struct code c = {o->end, 0};
     uint32_t token = 0;
     s->failed = SLOT(s->import, IMPORT_FIND_METHOD, uint32_t, const utf16 *, const uint8_t *, uint32_t, uint32_t *)(s->import, s->type, u"CallStartupHook", takes_path, sizeof takes_path, &token) < 0 || s->failed;
@@ -419,11 +397,11 @@ static bool is_generic_command(struct site *s)
             continue;
         }
         if (SLOT(s->import, IMPORT_GET_TYPE_SPEC, uint32_t, const uint8_t **, uint32_t *)(s->import, base, &spec, &bytes) < 0 || bytes < 3 ||
-            spec[0] != GENERIC_INST || spec[1] != CLASS)
+            spec[0] != ELEMENT_GENERIC_INST || spec[1] != ELEMENT_CLASS)
             return false;
         const uint8_t *end = spec + bytes;
         spec += 2;
-        if (!read_type(&spec, end, &type))
+        if (!signature_token(&spec, end, &type))
             return false;
     }
     if (named == 0 || !type_name(s->import, type, name, &length) || !is(name, length, "System.Data.Common.DbCommand"))

@@ -410,7 +410,7 @@ static void begin_slow(struct timer *t, const struct method *m, uintptr_t sp, ui
         if ((t->top->flags & WIRE_ACTIVATION_FOLDED) == 0)
             number = lead = fold_path(t, m->function, return_address);
         if (number == 0 && parent != 0)
-            number = fold_call(t, m->function);
+            number = fold_call(t, m->first);
     }
     if (lead != 0 && parent != 0) {
         add_lead(t, timing_at(lead), &i);

@@ -51,7 +51,7 @@ HOT void HOOK(enter)(const struct method *m, uintptr_t sp)
     if (LIKELY((top->flags & WIRE_ACTIVATION_FOLDED) == 0))
         number = lead = HOOK(find_called)(t, top, m->function, return_address_of(top, sp));
     if (UNLIKELY(number == 0 && t->truncated != 0 && top->timing != 0 && m->function != 0))
-        number = fold_find(t, m->function);
+        number = fold_find(t, m->first);
     if (UNLIKELY(word != t->expect || interval > t->gap || number == 0 || top == t->limit || !is_quick) ||
         (TRACED && UNLIKELY(trace_needs_room(t)))) {
         time_enter_slow(m, sp);

@@ -305,6 +305,12 @@ bool thread_is_known(void)
     return true;
 }
 
+/* each function has one number */
+uint32_t callees_first(uint32_t function)
+{
+    return function;
+}
+
 void probes_choose(const struct time_options *o)
 {
     (void)o;
@@ -465,7 +471,7 @@ static void play(const struct event *e)
     if (e->thread == 0 || e->thread > MAX_THREADS || e->function >= MAX_FUNCTIONS)
         die("a thread or a function that there is not");
     struct method *m = &methods[e->function];
-    *m = (struct method){.function = (uint32_t)e->function, .boundary = e->class != INSTRUMENTED, .core = e->class != INSTRUMENTED};
+    *m = (struct method){.function = (uint32_t)e->function, .first = (uint32_t)e->function, .boundary = e->class != INSTRUMENTED, .core = e->class != INSTRUMENTED};
     if (e->class == NOT_HOOKED || e->class == DISPATCHER)
         m->function = 0;
     current = (uint32_t)e->thread;

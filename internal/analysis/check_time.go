@@ -23,6 +23,7 @@ func (c *checker) times(d *Data, derived *session.Derived) error {
 	}
 	c.timeSums(d, whole, derived)
 	c.timeParents(derived)
+	c.timeBounds(d, derived, d.inexact(whole))
 	return c.extremes(d, whole)
 }
 
@@ -227,6 +228,38 @@ func (c *checker) timeSums(d *Data, whole []measured, v *session.Derived) {
 	}
 	sites.Calls += roots
 	same("instructions and bodies", sites, !d.anyUncertain())
+}
+
+// timeBounds checks that no function was on the stack for longer than its process ran, all threads together, and for no
+// longer when one function calls it than in all. Sums do not tell that: folded calls are measured for each function.
+func (c *checker) timeBounds(d *Data, v *session.Derived, inexact q.Nanoseconds) {
+	if inexact == math.MaxInt64 {
+		return
+	}
+	raw := func(t q.Time) q.Nanoseconds { return t.Elapsed + t.Overhead }
+	processes := map[session.ProcessID]q.Nanoseconds{}
+	for i := range v.ProcessTimes {
+		processes[v.ProcessTimes[i].Process] = raw(v.ProcessTimes[i].Exclusive)
+	}
+	process := map[session.FunctionID]session.ProcessID{}
+	for i := range d.Functions {
+		process[d.Functions[i].ID] = d.Functions[i].Process
+	}
+	functions := map[session.FunctionID]q.Nanoseconds{}
+	for i := range v.FunctionTimes {
+		r := &v.FunctionTimes[i]
+		functions[r.Function] = raw(r.Inclusive)
+		if most := processes[process[r.Function]]; raw(r.Inclusive) > most+inexact {
+			c.add("times", "function %d takes %d ns, its process %d", r.Function, raw(r.Inclusive), most)
+		}
+	}
+	for i := range v.CallTimes {
+		r := &v.CallTimes[i]
+		if most := functions[r.Callee]; raw(r.Inclusive) > most+inexact {
+			c.add("times", "function %d takes %d ns, %d ns of them when function %d calls it", r.Callee, most,
+				raw(r.Inclusive), r.Caller)
+		}
+	}
 }
 
 // inexact returns by how much sums over paths may differ from those over timings, where there are folded calls, whose

@@ -81,6 +81,39 @@ func TestCheckFindsTimes(t *testing.T) {
 	})
 }
 
+// TestCheckFindsCountedTwice: a folded call within another one of the same function must not be added once more.
+func TestCheckFindsCountedTwice(t *testing.T) {
+	for _, c := range []struct {
+		which string
+		of    func(pair bool) bool
+		want  int
+	}{{"none", func(bool) bool { return false }, 0}, {"function", func(pair bool) bool { return !pair }, 1},
+		{"pair", func(pair bool) bool { return pair }, 1}} {
+		b := sessiontest.New()
+		b.Info[session.KeyMode] = session.ModeTime
+		p := b.Process("Clock", 4343)
+		b.Timed(p, 10, 20)
+		app := b.Module(p, "Clock.dll", true)
+		main := b.Function(app, "Clock.Program.Main()", "/src/Clock.cs", 5)
+		work := b.Function(app, "Clock.Program.Work()", "/src/Clock.cs", 20)
+		b.Run(b.Thread(p, "main")).Call(0, main, sessiontest.Interval{}).
+			Fold(work, sessiontest.Interval{Elapsed: 1_000}, sessiontest.Interval{Elapsed: 500_000}).
+			End(sessiontest.Interval{Elapsed: 1_000})
+		for i := range b.TimingInclusives {
+			v := &b.TimingInclusives[i]
+			if folded := b.Nodes[b.Timings[v.Timing-1].Node-1].Function; folded == work && c.of(v.EachCalls != 0) {
+				v.Elapsed *= 2
+			}
+		}
+		s := open(t, b, filepath.Join(t.TempDir(), "a"))
+		found, err := Check(s)
+		s.Close()
+		if err != nil || len(found) != c.want {
+			t.Errorf("%s counted twice: found %v, %v, wanted %d", c.which, found, err, c.want)
+		}
+	}
+}
+
 // TestCheckAllowsWhatWasCut: a thread that was executing when its process was killed may have counted half of an event.
 func TestCheckAllowsWhatWasCut(t *testing.T) {
 	for _, c := range []struct {

@@ -46,7 +46,7 @@ var agentParts = []struct {
 	{"actions", 75, "actions.c actions.h", "control guest memory threads"},
 	// Calls to databases and over HTTP: which methods make them, what they send, and how long it takes.
 	{"interactions", 1195, "interactions.c interactions.h operations.c",
-		"allocations control guest machine memory meters names threads time"},
+		"allocations control guest machine memory meters names signatures threads time"},
 	// What instruments of meters measure.
 	{"meters", 145, "meters.c meters.h", "dormant guest instrument memory"},
 	// Processes that are recorded later than they start.
@@ -73,8 +73,10 @@ var agentParts = []struct {
 	{"exceptions", 150, "pins.c pins.h", "memory"},
 	// The rewriter knows nothing of the rest.
 	{"rewriter", 760, "il.h il_read.c il_write.c", ""},
-	{"probes", 1330, "probes.c probes.h callees.c callees.h",
-		"actions attached changeable guest instrument interactions machine memory names precompiled rejit rewriter runtime scopes time trace"},
+	{"probes", 1420, "probes.c probes.h callees.c callees.h",
+		"actions attached changeable guest instrument interactions machine memory names precompiled probes rejit rewriter runtime scopes signatures time trace"},
+	// What metadata say of what a method takes and returns.
+	{"signatures", 170, "signatures.h signatures.c", ""},
 	// Modules that hot reload may change.
 	{"changeable", 60, "changeable.c changeable.h", ""},
 	// What of precompiled code may run. The reader of images knows nothing of the rest.

@@ -3,6 +3,8 @@
 //   pairs     two functions that call each other and themselves, N levels; then another two; then a function that sleeps
 //             in two calls of another one, 50 ms each
 //   down      a function that calls itself, N deep
+//   several   two functions that call each other by delegates of two types, which are instances of one, and that go over
+//             arrays of two types by one generic method, N levels; the last one sleeps 100 ms
 
 using System;
 using System.Reflection;
@@ -17,6 +19,8 @@ namespace TimeFolded
             int n = int.Parse(args[1]);
             if (args[0] == "pairs")
                 Pairs(n);
+            else if (args[0] == "several")
+                Several(n);
             else
                 Down(n);
             return Calls.Print();
@@ -47,6 +51,38 @@ namespace TimeFolded
             thread.Start();
             thread.Join();
             Calls.Of(Of("Down"), n + 1L);
+        }
+
+        static void Several(int n)
+        {
+            Instances.All(n);
+            MethodBase number = Calls.Method(typeof(Instances), "Number"), word = Calls.Method(typeof(Instances), "Word");
+            Calls.By(Calls.Method(typeof(Program), "Several"), Calls.Method(typeof(Instances), "All"), 1);
+            Calls.Of(number, n / 2 + 1L);
+            Calls.Of(word, (n + 1L) / 2);
+        }
+    }
+
+    static class Instances
+    {
+        public static int All(int n) => Number(n);
+
+        static int Number(int n)
+        {
+            if (n == 0)
+                Thread.Sleep(100);
+            else
+                Array.ForEach(new[] { n }, i => new Func<string>(() => Word(i - 1))());
+            return n;
+        }
+
+        static string Word(int n)
+        {
+            if (n == 0)
+                Thread.Sleep(100);
+            else
+                Array.ForEach(new[] { "" }, _ => new Func<int>(() => Number(n - 1))());
+            return "";
         }
     }
 
