@@ -125,7 +125,7 @@ func TestRecoverKilled(t *testing.T) {
 	p, target := s.orphan(in.Newest())
 	left := filepath.Join(s.shm, list(t, s.shm)[0])
 	r := s.run("recover", left, "-o", "running.clrprof")
-	if r.exit != 0 || !strings.Contains(r.stderr, "still runs") {
+	if r.exit != 0 || !strings.Contains(r.stderr, "is still running") {
 		t.Errorf("recovering beside the living target: exit code %d: %s", r.exit, r.stderr)
 	}
 	if d := cmp.Diff(map[string]string{"Echo": "running"},

@@ -154,7 +154,7 @@ func TestStopWaiting(t *testing.T) {
 	}
 	p.expect("SIGTERM")
 	p.expect("stopped")
-	if r := p.wait(); r.exit != 130 || !strings.Contains(r.stderr, "the command runs on") {
+	if r := p.wait(); r.exit != 130 || !strings.Contains(r.stderr, "the command continues") {
 		t.Errorf("exit code %d, want 130; it says %q", r.exit, r.stderr)
 	}
 }

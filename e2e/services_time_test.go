@@ -187,7 +187,7 @@ func TestAttachTimeRefused(t *testing.T) {
 	s := newSandbox(t)
 	x := s.startServed(dotnettest.Need(t).Newest())
 	for _, tt := range []struct{ flags, says []string }{
-		{[]string{"--time", "--lifetime"}, []string{"--time is not together with --lifetime"}},
+		{[]string{"--time", "--lifetime"}, []string{"attach cannot combine --time with --lifetime"}},
 		{[]string{"--time", "--instrument", "all"}, []string{"--instrument all is not for attach", "clrprof run"}},
 		{[]string{"--instrument", "mine"}, []string{"--instrument needs --time"}},
 		{[]string{"--time", "--probes", "hooks"}, []string{"--probes is not for attach"}},

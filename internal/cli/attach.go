@@ -37,16 +37,16 @@ func newAttachCommand(e *environment) *cobra.Command {
 		Use:   "attach [flags] PID",
 		Short: "Record the allocations, or the calls, of a running process, then detach from it",
 		Long: "Record every allocation of a running .NET process from now on, and in which generation each of\n" +
-			"these objects dies, until --for is over, clrprof ctl PID detach or Ctrl-C. Then the process runs\n" +
-			"on unrecorded, and can be attached to again. It must have been started with what clrprof env\n" +
-			"prints: .NET reports allocations only if it was asked to at the start. Objects are followed if\n" +
-			"the process has no collections in the background (clrprof env --lifetime); otherwise only\n" +
+			"these objects dies, until --for is over, clrprof ctl PID detach or Ctrl-C. Then the process\n" +
+			"continues unrecorded, and can be attached to again. It must have been started with what clrprof\n" +
+			"env prints, because .NET reports allocations only if asked to at the start. Objects are followed\n" +
+			"if the process has no background garbage collection (clrprof env --lifetime); otherwise only\n" +
 			"allocations are recorded, as with --memory.\n\n" +
 			"With --time, record every call of your code, every call that it makes, and their times (.NET 5\n" +
-			"and later): your code is compiled again with probes, and is the program's own again afterwards.\n\n" +
-			"What was allocated or called before is not in the session.\n" +
-			"Exit codes: 123: there is no such process, it may not be looked into, or it is being recorded\n" +
-			"already; 124: it has no agent, or one that cannot record; the others as for clrprof run.",
+			"and later). Your code is compiled again with probes; afterwards the original code runs again.\n\n" +
+			"The session does not have what was allocated or called before.\n" +
+			"Exit codes: 123: there is no such process, access to it is denied, or it is already being\n" +
+			"recorded; 124: it has no agent, or one that cannot record; the others as for clrprof run.",
 		Example: "  clrprof attach 4711 --for 30s\n" +
 			"  clrprof attach 4711 --memory --for 30s\n" +
 			"  clrprof attach 4711 --time --for 30s\n" +
@@ -86,7 +86,7 @@ func (a *attachFlags) add(cmd *cobra.Command) {
 	f := cmd.Flags()
 	f.BoolVar(&a.memory, "memory", false, "record allocations; without --time: nothing else")
 	f.BoolVar(&a.time, "time", false, "record calls and their times; without --memory: nothing else")
-	a.addLifetime(f, "record allocations, and in which generation objects die (the default, where the process lets it)")
+	a.addLifetime(f, "record allocations, and in which generation objects die (the default, if the process allows it)")
 	a.plan.addRules(f)
 	a.plan.addMode(cmd, string(instrument.Boundary)+" (your code, and calls that it makes into the framework), "+
 		string(instrument.Mine)+" (only your code)")
@@ -110,17 +110,17 @@ var atStart = []string{"probes", "exclude-small", "cpu-counters", "events", "eve
 func (a *attachFlags) checkTime(changed func(string) bool) error {
 	for _, name := range atStart {
 		if changed(name) {
-			return usage("--%s is not for attach: a process has to be asked for that when it starts, with clrprof run", name)
+			return usage("--%s is not for attach: a process must be asked for that when it starts, with clrprof run", name)
 		}
 	}
 	switch {
 	case !a.time && changed("instrument"):
 		return usage("--instrument needs --time")
 	case a.time && a.plan.instrument == string(instrument.All):
-		return usage("--instrument all is not for attach: only the runtime's hooks see all calls, and they have to be asked " +
-			"for when the process starts, with clrprof run")
+		return usage("--instrument all is not for attach: only the runtime's hooks see all calls, and they must be " +
+			"set when the process starts, with clrprof run")
 	case a.time && a.lifetime:
-		return usage("--time is not together with --lifetime for attach: --time --memory is, or clrprof run")
+		return usage("attach cannot combine --time with --lifetime: use --time --memory, or clrprof run")
 	}
 	return a.checkMine()
 }
@@ -163,15 +163,15 @@ func (a *attachFlags) run(e *environment, pid int) error {
 	options.Stop = stop
 	if !a.must {
 		options.WithoutLifetime = func() {
-			notes.say("process %d collects garbage in the background, where objects cannot be followed: only allocations are "+
-				"recorded (clrprof env --lifetime)", pid)
+			notes.say("process %d has background garbage collection, so objects cannot be followed: only "+
+				"allocations are recorded (clrprof env --lifetime)", pid)
 		}
 	}
 	res, page, err := a.record(e, notes, options, func(o collect.Options) (collect.Result, error) {
 		opened := o.Opened
 		o.Opened = func(path string) {
 			opened(path)
-			notes.say("recording process %d (%s) into %s: Ctrl-C, or clrprof ctl %d detach, ends that", pid, process.Name,
+			notes.say("recording process %d (%s) into %s: Ctrl-C, or clrprof ctl %d detach, ends the recording", pid, process.Name,
 				path, pid)
 		}
 		return collect.Attach(o, process)
@@ -182,7 +182,7 @@ func (a *attachFlags) run(e *environment, pid int) error {
 		return a.attachFailed(notes, res, err)
 	}
 	if res.Running {
-		notes.say("detached from process %d, which runs on", pid)
+		notes.say("detached from process %d, which continues", pid)
 	} else {
 		notes.say("process %d has ended", pid)
 	}

@@ -35,11 +35,10 @@ func newBudgetCommand(e *environment) *cobra.Command {
 	b := &budgetFlags{}
 	cmd := &cobra.Command{
 		Use:   "check SESSION --budget FILE [--baseline OLD]",
-		Short: "Judge a session by limits, for CI",
-		Long: "Judge a session by the limits of a file: bytes, objects, calls, times and collections of the whole\n" +
-			"program or of named code, absolute or against a baseline (docs/budgets.md). Exit code 0: all " +
-			"limits are\n" +
-			"held; 1: one is broken; 2: none is known to be broken, but one cannot be judged.",
+		Short: "Check a session against limits, for CI",
+		Long: "Check a session against the limits of a file: bytes, objects, calls, times and collections of the\n" +
+			"whole program or of some code, absolute or against a baseline (docs/budgets.md). Exit code 0: all\n" +
+			"limits are held; 1: one is broken; 2: none is known to be broken, but one cannot be checked.",
 		Example: "  clrprof check app.clrprof --budget budget.toml\n" +
 			"  clrprof check new.clrprof --budget budget.toml --baseline old.clrprof --format junit > budget.xml\n" +
 			"  clrprof check app.clrprof --budget budget.toml --after-mark 'after warm-up'\n" +
@@ -51,8 +50,8 @@ func newBudgetCommand(e *environment) *cobra.Command {
 	f := cmd.Flags()
 	f.StringVar(&b.file, "budget", "", "the file with the limits")
 	f.StringVar(&b.baseline, "baseline", "", "the session that growth is measured against")
-	f.StringVar(&b.afterMark, "after-mark", "", "only what was recorded after this mark, by its name or #ID, such as "+
-		"the end of a warm-up (default: after_mark of the file)")
+	f.StringVar(&b.afterMark, "after-mark", "", "only what was recorded after this mark, given by name or #ID, "+
+		"such as the end of a warm-up (default: after_mark of the file)")
 	f.StringVar(&b.format, "format", "text", "text, json, junit (test results), github (annotations), markdown")
 	b.only.addLimits(cmd)
 	return cmd
@@ -113,10 +112,10 @@ func (b *budgetFlags) run(e *environment, cmd *cobra.Command, path string) error
 func readBudget(path string) (string, error) {
 	f, err := os.Open(path)
 	if errors.Is(err, fs.ErrNotExist) {
-		return "", usage("budget %s: no such file: clrprof budget init SESSION writes a first one", path)
+		return "", usage("budget %s: no such file: clrprof budget init SESSION writes a first budget", path)
 	}
 	if info, failed := os.Stat(path); failed == nil && info.IsDir() {
-		return "", usage("budget %s: it is a directory: name the file in it", path)
+		return "", usage("budget %s: it is a directory: name a file in it", path)
 	}
 	if err != nil {
 		return "", exit(exitUnreadable, fmt.Errorf("budget: %w", err))

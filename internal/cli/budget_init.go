@@ -23,7 +23,7 @@ type draftFlags struct {
 func newDraftCommand(e *environment) *cobra.Command {
 	parent := &cobra.Command{
 		Use:     "budget",
-		Short:   "Make a budget: limits that check judges a session by",
+		Short:   "Make a budget: limits for clrprof check",
 		Example: "  clrprof budget init app.clrprof",
 		Args:    arguments(0, 0),
 		RunE:    func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
@@ -32,8 +32,8 @@ func newDraftCommand(e *environment) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "init SESSION",
 		Short: "Write a first budget from a run",
-		Long: "Write a first budget from a run: what it allocated, kept and called, in all, by your code and by the functions\n" +
-			"that allocate the most, and some more. It is meant to be edited: docs/budgets.md describes it.",
+		Long: "Write a first budget from a run: what it allocated, kept and called, in total, by your code and by\n" +
+			"the functions that allocate most, plus some headroom. Edit it then: docs/budgets.md describes it.",
 		Example: "  clrprof budget init app.clrprof\n" +
 			"  clrprof check app.clrprof --budget budget.toml\n" +
 			"  clrprof budget init app.clrprof --headroom 25 -o -",
@@ -42,7 +42,7 @@ func newDraftCommand(e *environment) *cobra.Command {
 	}
 	f := cmd.Flags()
 	f.StringVarP(&d.output, "output", "o", "budget.toml", "the file to write; - for standard output")
-	f.Float64Var(&d.headroom, "headroom", defaultHeadroom, "how many percent more than the run had are allowed")
+	f.Float64Var(&d.headroom, "headroom", defaultHeadroom, "how many percent more than in the run are allowed")
 	f.BoolVarP(&d.force, "force", "f", false, "replace the file if it exists")
 	parent.AddCommand(cmd)
 	return parent

@@ -120,9 +120,10 @@ func newRecoverCommand(e *environment) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "recover DIRECTORY -o FILE",
 		Short: "Write the session of a run that could not write its own",
-		Long: "Write the session of a run whose own file could not be written, for example because the\ndisk was " +
-			"full. That run printed the DIRECTORY, which holds its data and is removed by this,\nunless a process of " +
-			"that run still runs. A call trace of that run (--trace) is written, too.",
+		Long: "Write the session of a run whose own file could not be written, for example because the\n" +
+			"disk was full. That run printed the DIRECTORY, which has its data. The directory is removed\n" +
+			"afterwards, unless a process of that run is still running. A call trace of that run\n" +
+			"(--trace) is written, too.",
 		Example: "  clrprof recover /dev/shm/clrprof-1000-123456 -o saved.clrprof",
 		Args:    arguments(1, 1, "a DIRECTORY"),
 		RunE: func(_ *cobra.Command, args []string) error {
@@ -139,7 +140,7 @@ func newRecoverCommand(e *environment) *cobra.Command {
 			n := newNotes(e.stderr)
 			n.startWork()
 			if found.Running {
-				n.say("a process still runs: the session has what it did up to now, and %s is kept", args[0])
+				n.say("a process is still running: the session has what it did so far, and %s is kept", args[0])
 			}
 			if err := complete(n, output); err != nil {
 				return exit(exitUnwritable, fmt.Errorf("completing the session %s: %w", output, err))
@@ -148,7 +149,7 @@ func newRecoverCommand(e *environment) *cobra.Command {
 			return recoverTrace(n, output, found, force)
 		},
 	}
-	cmd.Flags().StringVarP(&output, "output", "o", "", "the session's file")
+	cmd.Flags().StringVarP(&output, "output", "o", "", "the session file")
 	cmd.Flags().BoolVarP(&force, "force", "f", false, "overwrite the file")
 	return cmd
 }

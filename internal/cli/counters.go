@@ -21,15 +21,15 @@ func newCountersCommand(e *environment) *cobra.Command {
 	var names []string
 	cmd := &cobra.Command{
 		Use:   "counters [SESSION]",
-		Short: "List what the operating system counts for a process, or show what was counted over time",
+		Short: "List the counters of the operating system, or show their values over time",
 		Long: "List the counters that clrprof run samples (--sample-counters), with their units, and whether this\n" +
-			"machine has them. With a session: what they said over time, and what programs counted themselves by\n" +
-			"meters and event sources (run --meter). A sum only grows, since the process, its control group or the\n" +
-			"machine began, or since it was first sampled; a level is what it was at that moment. Collections, the\n" +
-			"heap and allocations over time are exact and elsewhere: report SESSION gcs, and the tables of slices.\n" +
-			"With --cpu: the counters of the processor and the kernel that run --time --cpu-counters reads where\n" +
-			"calls begin and end, and why this machine does not have some. With --events: the same of what\n" +
-			"run --time --events lists.",
+			"machine has them. With a session: their values over time, and what programs counted themselves\n" +
+			"with meters and event sources (run --meter). A sum only grows, since the process, its control\n" +
+			"group or the machine started, or since its first sample; a level is the value at that moment.\n" +
+			"Collections, the heap and allocations over time are exact and are elsewhere: report SESSION gcs,\n" +
+			"and the tables of slices. With --cpu: the counters of the processor and the kernel that run --time\n" +
+			"--cpu-counters reads where calls begin and end, and why this machine does not have some of them.\n" +
+			"With --events: the same for the events that run --time --events lists.",
 		Example: "  clrprof counters\n" +
 			"  clrprof counters --cpu\n" +
 			"  clrprof counters --events\n" +
@@ -46,7 +46,8 @@ func newCountersCommand(e *environment) *cobra.Command {
 			}
 			if cpu || events {
 				if missing || marks || len(names) > 0 || len(args) > 0 || cpu && events {
-					return usage("--cpu and --events are about this machine: give one of them, and neither a SESSION nor its flags")
+					return usage("--cpu and --events are about this machine: give one of them, without a SESSION " +
+						"and its flags")
 				}
 				return listHere(e, events, format, layout)
 			}
@@ -57,7 +58,7 @@ func newCountersCommand(e *environment) *cobra.Command {
 				return written(writeRecords(e.stdout, hereRecords(), format, layout))
 			}
 			if missing && marks {
-				return usage("--missing and --marks: give one of the two")
+				return usage("--missing and --marks exclude each other")
 			}
 			s, err := readSamples(args[0], names)
 			if err != nil {
@@ -75,9 +76,10 @@ func newCountersCommand(e *environment) *cobra.Command {
 	}
 	cmd.Flags().BoolVar(&missing, "missing", false, "of a session: the counters without values, and why")
 	cmd.Flags().BoolVar(&marks, "marks", false,
-		"of a session: a row for each mark, with what each counter said last before it")
-	cmd.Flags().BoolVar(&cpu, "cpu", false, "list the counters of the processor that calls can be measured with")
-	cmd.Flags().BoolVar(&events, "events", false, "list what run --events can list, and what is missing for the rest")
+		"of a session: a row for each mark, with the last value of each counter before it")
+	cmd.Flags().BoolVar(&cpu, "cpu", false, "list the counters of the processor that can be read for each call")
+	cmd.Flags().BoolVar(&events, "events", false, "list the events that run --events can list, and what the others "+
+		"need")
 	cmd.Flags().StringArrayVar(&names, "name", nil,
 		"of a session: only counters whose names match a pattern, such as 'process.*'")
 	output.add(cmd)
@@ -172,7 +174,7 @@ func (s *samples) choose(patterns []string) error {
 		return !slices.ContainsFunc(compiled, func(p pattern.Pattern) bool { return p.Match(names) })
 	})
 	if len(s.counters) == 0 {
-		return usage("--name: none of the session's %d counters has such a name", all)
+		return usage("--name: none of the session's %d counters has a matching name", all)
 	}
 	return nil
 }

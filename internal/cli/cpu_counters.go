@@ -38,9 +38,9 @@ func chosenCounters(names []string, time bool) ([]cpucounter.Counter, error) {
 	case len(out) == 0:
 		return nil, nil
 	case !time:
-		return nil, usage("--cpu-counters needs --time: they are read where calls begin and end")
+		return nil, usage("--cpu-counters needs --time: the counters are read where calls begin and end")
 	case len(out) > quantity.MaxCounters:
-		return nil, usage("--cpu-counters names %d: at most %d can be read at once", len(out), quantity.MaxCounters)
+		return nil, usage("--cpu-counters names %d: at most %d can be read together", len(out), quantity.MaxCounters)
 	}
 	root := os.DirFS("/")
 	if err := cpucounter.Check(root, out); err != nil {
@@ -75,7 +75,7 @@ func listCPUCounters(e *environment, format encode.Format, layout text.Options) 
 		return written(err)
 	}
 	if why := cpucounter.Hardware(os.DirFS("/")); why != "" && format == asText {
-		newNotes(e.stderr).say("%s; what the kernel counts can be had", why)
+		newNotes(e.stderr).say("%s; the counters of the kernel are available", why)
 	}
 	return nil
 }

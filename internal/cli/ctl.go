@@ -34,26 +34,27 @@ func newCtlCommand(e *environment) *cobra.Command {
 	c := &ctlFlags{}
 	cmd := &cobra.Command{
 		Use:   "ctl SESSION|PID COMMAND [NAME [TEXT]]",
-		Short: "Look at a running recording, and change it: pause, resume, mark, snapshot",
-		Long: "Look at a running recording, and change it. The recording is named by its session's file, or by the\n" +
-			"process id of a process that is recorded. Commands:\n\n" +
-			"  status           what is recorded, and how much there is so far\n" +
-			"  pause, resume    record nothing, and record again; who pauses twice resumes twice\n" +
-			"  stop, start      the same by a switch: one stop is undone by one start\n" +
+		Short: "Inspect and control a running recording: pause, resume, mark, snapshot",
+		Long: "Inspect and control a running recording. Name the recording by its session file, or by the process\n" +
+			"id of a process that is being recorded. Commands:\n\n" +
+			"  status           what is being recorded, and how much so far\n" +
+			"  pause, resume    record nothing, and record again; two pauses need two resumes\n" +
+			"  stop, start      the same by a switch: one start undoes any number of stops\n" +
 			"  name-thread NAME give the thread of --thread a name in the session\n" +
 			"  mark NAME [TEXT] mark this moment: see clrprof report SESSION marks\n" +
-			"  flush            write to the session what was recorded up to now\n" +
-			"  gc               make a full garbage collection, and wait for its end\n" +
-			"  snapshot         the same, and take a snapshot of the heap after it (of a recording with --lifetime): see,\n" +
-			"                   when the recording has ended, clrprof report SESSION snapshot; the last one counts\n" +
-			"  detach           end a recording of clrprof attach: the process runs on, and can be attached to again\n" +
-			"  wait STATE       wait until a process is recorded (ready), until something is recorded (recording) or\n" +
-			"                   nothing is (paused), until there is a mark (mark NAME), or until the end of the recording\n" +
-			"                   (end); the session need not be there yet\n\n" +
-			"All processes are meant, or with --process one, or with --thread a thread, which status lists. What is paused\n" +
-			"by both pairs, or of several of these, here or in the program itself, needs all to be resumed.\n" +
-			"Exit codes: 120 a bad command, 121 nobody records it, or it cannot be done now; of wait: it was not so within\n" +
-			"--timeout, or never will be.",
+			"  flush            write to the session what was recorded so far\n" +
+			"  gc               run a full garbage collection, and wait for its end\n" +
+			"  snapshot         the same, and take a snapshot of the heap after it (needs --lifetime); after the\n" +
+			"                   end of the recording, clrprof report SESSION snapshot shows the last one\n" +
+			"  detach           end a recording of clrprof attach: the process continues unrecorded\n" +
+			"  wait STATE       wait until a process is recorded (ready), something is recorded (recording) or\n" +
+			"                   nothing is (paused), there is a mark (mark NAME), or the recording has ended\n" +
+			"                   (end); the session need not exist yet\n\n" +
+			"Commands apply to all processes, to the one of --process, or to a thread of --thread, which status\n" +
+			"lists. If both pairs, several of these levels, or the program itself have paused recording, all\n" +
+			"must be resumed. Exit codes: 120 a wrong command; 121 it is not being recorded, or the command is\n" +
+			"not possible now; of wait: the condition was not true within --timeout, or can no longer become\n" +
+			"true.",
 		Example: "  clrprof ctl 4711 status\n" +
 			"  clrprof ctl app.clrprof pause\n" +
 			"  clrprof ctl app.clrprof mark 'after warm-up'\n" +
@@ -72,7 +73,7 @@ func newCtlCommand(e *environment) *cobra.Command {
 	f.BoolVar(&c.json, "json", false, "print the status as JSON")
 	f.IntVar(&c.pid, "process", 0, "only the process with this id")
 	f.Int64Var(&c.thread, "thread", 0, "only the thread with this id, of the only process that has it, or of --process")
-	f.DurationVar(&c.timeout, "timeout", 30*time.Second, "wait so long for an answer; 0: without limit")
+	f.DurationVar(&c.timeout, "timeout", 30*time.Second, "wait this long for an answer; 0: without limit")
 	return cmd
 }
 
@@ -222,9 +223,9 @@ func times(n int32) string {
 func writeStatus(w io.Writer, r *steer.Report) error {
 	var b strings.Builder
 	fmt.Fprintf(&b, "Session:   %s\nData:      %s\nState:     %s\n", r.Session, r.Modes, stateOf(r))
-	fmt.Fprintf(&b, "Age:       %s, of these paused %s\n", quantity.Nanoseconds(r.AgeNS),
+	fmt.Fprintf(&b, "Age:       %s, paused for %s of it\n", quantity.Nanoseconds(r.AgeNS),
 		quantity.Nanoseconds(r.PausedNS))
-	fmt.Fprintf(&b, "Recorder:  process %d\nMarks:     %d\nPauses:    %d\n", r.PID, r.Marks, r.Pauses)
+	fmt.Fprintf(&b, "Collector: process %d\nMarks:     %d\nPauses:    %d\n", r.PID, r.Marks, r.Pauses)
 	writeTraceStatus(&b, r.Trace)
 	for _, p := range r.Processes {
 		fmt.Fprintf(&b, "Process %d: %s, .NET %s, %s; %s, %s in %s; the agent uses %s of %s", p.PID, p.Name, p.Runtime,
@@ -235,7 +236,7 @@ func writeStatus(w io.Writer, r *steer.Report) error {
 			fmt.Fprintf(&b, "; %s", plural(int(p.Lost), "loss", "losses"))
 		}
 		if p.ProbesOut != 0 {
-			fmt.Fprintf(&b, "; probes taken out of %s", plural(int(p.ProbesOut), "function", "functions"))
+			fmt.Fprintf(&b, "; probes removed from %s", plural(int(p.ProbesOut), "function", "functions"))
 		}
 		b.WriteString("\n")
 		writeBuffers(&b, p.Buffers)

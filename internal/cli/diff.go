@@ -39,12 +39,12 @@ func newDiffCommand(e *environment) *cobra.Command {
 		Use:   "diff OLD NEW [VIEW]",
 		Short: "Compare two sessions of a program",
 		Long: "Compare two sessions of a program: functions (default), types, lines, modules, sites (stacks\n" +
-			"with types), calltree, lifetime or threads whose values differ, the greatest difference first.\n" +
-			"Rows are matched by name, with parameters and type arguments, and lines by where they are in\n" +
-			"their function, so the program may have been rebuilt in between. Values of several processes\n" +
-			"are added up. Sessions that do not differ have no rows.\n\n" +
-			"With several runs before and after (--old, --new) it says which differences are larger than\n" +
-			"those between the runs of one side.",
+			"with types), calltree, lifetime or threads with different values, the largest difference first.\n" +
+			"Rows are matched by name, with parameters and type arguments, and lines by their place in their\n" +
+			"function, so the program may have been rebuilt in between. Values of several processes are added\n" +
+			"up. Sessions without differences have no rows.\n\n" +
+			"With several runs before and after (--old, --new), the output shows which differences are larger\n" +
+			"than those between the runs of one side.",
 		Example: "  clrprof diff before.clrprof after.clrprof\n" +
 			"  clrprof diff before.clrprof after.clrprof types --column instances\n" +
 			"  clrprof diff before.clrprof after.clrprof lines --function 'Shop.*' --json\n" +
@@ -72,15 +72,15 @@ func newDiffCommand(e *environment) *cobra.Command {
 	}
 	f := cmd.Flags()
 	f.StringVar(&d.column, "column", "",
-		"the column to compare, as report names it (default: elapsed_exclusive where both have times, "+
-			"else exclusive_bytes; of types bytes)")
+		"the column to compare, as in report (default: elapsed_exclusive if both have times, otherwise "+
+			"exclusive_bytes; of types bytes)")
 	f.StringSliceVar(&d.old, "old", nil, "several runs in place of OLD, separated by commas")
 	f.StringSliceVar(&d.new, "new", nil, "several runs in place of NEW, separated by commas")
 	f.IntVar(&d.top, "top", diffTop, "rows; 0: all (default with --json, --csv, --tsv: all)")
-	f.StringVar(&d.least, "threshold", "", "only differences of at least this much: as 64K, 10ms or 1000, as the column is, "+
-		"or as 5% of the baseline")
-	f.StringVar(&d.order, "sort", "", "order by delta (default), delta_percent, baseline or comparison, the greatest "+
-		"first, whatever its sign, or by name")
+	f.StringVar(&d.least, "threshold", "", "only differences of at least this much: 64K, 10ms or 1000, depending "+
+		"on the column, or 5% of the baseline")
+	f.StringVar(&d.order, "sort", "", "order by delta (default), delta_percent, baseline or comparison, the "+
+		"largest first, whatever its sign, or by name")
 	f.BoolVar(&d.md, "md", false, "print Markdown, for a comment on a pull request")
 	d.only.add(cmd)
 	d.output.add(cmd)
@@ -104,7 +104,7 @@ func (d *diffFlags) arguments(cmd *cobra.Command, args []string) error {
 	case (len(d.old) == 0) != (len(d.new) == 0):
 		return usage("--old and --new go together: give the runs of both sides")
 	case len(d.old) > 0 && len(args) > 1:
-		return usage("with --old and --new there is one argument, the view, not also %q", args[1])
+		return usage("with --old and --new the only argument is the view, so %q is too much", args[1])
 	case len(d.old) > 0:
 		return nil
 	}

@@ -54,14 +54,14 @@ func newEnvCommand(e *environment) *cobra.Command {
 	v := &envFlags{}
 	cmd := &cobra.Command{
 		Use:   "env [flags]",
-		Short: "Print what makes a service start so that clrprof attach can record it later",
-		Long: "Print the environment variables with which a .NET process loads clrprof's agent and is not recorded, until\n" +
-			"somebody calls clrprof attach; and how to take them away. Nothing is installed or changed.\n\n" +
-			"The agent must be a file that the process can read: --copy-agent DIR copies it there. The process and clrprof\n" +
-			"meet in the directory --shared (" + launch.DefaultDormant + "), which must have room for what is recorded; it is the process's:\n" +
-			"clrprof finds it in containers too.\n\n" +
-			"With --lifetime clrprof attach can also tell in which generation objects die. Then the process has no garbage\n" +
-			"collections in the background, from its start to its end: full ones stop it as a whole.",
+		Short: "Print the environment variables that let clrprof attach record a service later",
+		Long: "Print the environment variables with which a .NET process loads clrprof's agent, and how to remove\n" +
+			"them. The process is not recorded until clrprof attach. Nothing is installed or changed.\n\n" +
+			"The agent must be a file that the process can read: --copy-agent DIR copies it there. The process\n" +
+			"and clrprof share the directory of --shared (" + launch.DefaultDormant + "), which must have room\n" +
+			"for what is recorded. The path is the one that the process sees; clrprof finds it in containers, too.\n\n" +
+			"With --lifetime, clrprof attach can also record in which generation objects die. Then the process\n" +
+			"has no background garbage collection, for its whole life: full collections stop all its threads.",
 		Example: "  eval \"$(clrprof env)\" && ./service\n" +
 			"  clrprof env --global systemd:shop.service\n" +
 			"  clrprof env --global systemd:shop.service --lifetime\n" +
@@ -74,14 +74,14 @@ func newEnvCommand(e *environment) *cobra.Command {
 	}
 	f := cmd.Flags()
 	f.StringVar(&v.global, "global", envShell, "for whom: "+strings.Join(envPlaces, ", "))
-	f.StringVar(&v.shared, "shared", launch.DefaultDormant, "directory in which the process and clrprof meet, as the "+
+	f.StringVar(&v.shared, "shared", launch.DefaultDormant, "directory that the process and clrprof share, as the "+
 		"process sees it")
-	f.StringVar(&v.agent, "agent", "", "path of the agent, as the process sees it (default: for shell this user's copy, "+
-		"else a file in "+agentFolder+")")
+	f.StringVar(&v.agent, "agent", "", "path of the agent, as the process sees it (default: for shell this user's "+
+		"copy, otherwise a file in "+agentFolder+")")
 	f.StringVar(&v.libc, "libc", "", "C library of the process: glibc, or musl as in Alpine (default: that of this machine)")
-	f.StringVar(&v.copyTo, "copy-agent", "", "copy the agent into this directory, for all users to read, and print nothing "+
-		"but its path")
-	f.BoolVar(&v.lifetime, "lifetime", false, "let attach follow objects: without garbage collections in the background")
+	f.StringVar(&v.copyTo, "copy-agent", "", "copy the agent into this directory, readable by all users, and print "+
+		"only its path")
+	f.BoolVar(&v.lifetime, "lifetime", false, "let attach follow objects: turns background garbage collection off")
 	f.BoolVar(&v.json, "json", false, "print the variables as JSON")
 	return cmd
 }
@@ -110,7 +110,7 @@ func (v *envFlags) run(e *environment) error {
 		return exit(exitUsage, report.Unknown("--global", v.global, envPlaces))
 	}
 	if !filepath.IsAbs(v.shared) || strings.ContainsAny(v.shared, "\n\"") {
-		return usage("--shared %q: want the path of a directory from the root on", v.shared)
+		return usage("--shared %q: want an absolute path of a directory", v.shared)
 	}
 	out, err := v.environment(place, unit, library)
 	if err != nil {
@@ -136,7 +136,7 @@ func (v *envFlags) environment(place, unit string, library agentbin.Library) (*d
 	switch {
 	case v.agent != "":
 		if !filepath.IsAbs(v.agent) || strings.ContainsAny(v.agent, "\n\"") {
-			return nil, usage("--agent %q: want a path from the root on", v.agent)
+			return nil, usage("--agent %q: want an absolute path", v.agent)
 		}
 	case place == envShell:
 		path, err := agentbin.Extract(library, launch.AgentDirectories())
@@ -194,10 +194,10 @@ func (d *dormantEnvironment) first() string {
 }
 
 func shellText(d *dormantEnvironment) string {
-	return "# Start the service in a shell that has these; then: clrprof attach PID\n" +
+	return "# Start the service in a shell that has these variables; then: clrprof attach PID\n" +
 		d.lines(func(name, value string) string {
 			return "export " + shell.Line([]string{name + "=" + value}) + "\n"
-		}) + "# To take it away: unset " + strings.Join(d.names(), " ") + "\n"
+		}) + "# To remove it: unset " + strings.Join(d.names(), " ") + "\n"
 }
 
 func systemdText(d *dormantEnvironment) string {
@@ -206,7 +206,7 @@ func systemdText(d *dormantEnvironment) string {
 		"[Service]\n" +
 		d.lines(func(name, value string) string { return "Environment=\"" + name + "=" + value + "\"\n" }) +
 		"# Record it: clrprof attach $(systemctl show --property MainPID --value " + d.unit + ") --for 30s\n" +
-		"# To take it away: rm " + folder + "/clrprof.conf && systemctl daemon-reload && systemctl restart " + d.unit + "\n"
+		"# To remove it: rm " + folder + "/clrprof.conf && systemctl daemon-reload && systemctl restart " + d.unit + "\n"
 }
 
 func dockerText(d *dormantEnvironment) string {
@@ -215,11 +215,11 @@ func dockerText(d *dormantEnvironment) string {
 	for _, x := range d.order {
 		options = append(options, "-e", x[0]+"="+x[1])
 	}
-	return d.first() + "# Add to docker run (an image of Alpine needs the agent for musl: --libc musl):\n" +
+	return d.first() + "# Add to docker run (an Alpine image needs the agent for musl: --libc musl):\n" +
 		shell.Line(options) + "\n" +
-		"# The container's " + launch.DefaultDormant + " has 64 MiB by itself: --shm-size 1g gives what is recorded more room.\n" +
-		"# Record it, on the host: sudo clrprof attach $(docker inspect --format '{{.State.Pid}}' CONTAINER) --for 30s\n" +
-		"# To take it away: start the container without them.\n"
+		"# The container's " + launch.DefaultDormant + " has 64 MiB by default: --shm-size 1g gives the recording " +
+		"more room.\n# Record it, on the host: sudo clrprof attach $(docker inspect --format '{{.State.Pid}}' " +
+		"CONTAINER) --for 30s\n# To remove it: start the container without these options.\n"
 }
 
 func kubernetesText(d *dormantEnvironment) string {
@@ -232,9 +232,8 @@ func kubernetesText(d *dormantEnvironment) string {
 		"  - name: clrprof-agent\n    mountPath: " + folder + "\n    readOnly: true\n" +
 		"  - name: clrprof-shared\n    mountPath: " + d.Shared + "\n" +
 		"volumes:\n" +
-		"- name: clrprof-agent\n  hostPath:\n    path: " + folder + "\n" +
-		"- name: clrprof-shared\n  emptyDir:\n    medium: Memory\n    sizeLimit: 1Gi\n" +
-		"# Record it from the node, or from a container of the pod that shares its process namespace, has clrprof and\n" +
-		"# runs as the same user: clrprof attach PID --for 30s\n" +
-		"# To take it away: remove these lines.\n"
+		"- name: clrprof-agent\n  hostPath:\n    path: " + folder + "\n- name: clrprof-shared\n  emptyDir:\n    " +
+		"medium: Memory\n    sizeLimit: 1Gi\n# Record it from the node, or from a container of the pod that " +
+		"shares its process namespace, has clrprof and\n# runs as the same user: clrprof attach PID --for 30s\n" +
+		"# To remove it: remove these lines.\n"
 }

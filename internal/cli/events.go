@@ -23,10 +23,11 @@ const (
 
 // addEvents adds the flags of system events.
 func (r *runFlags) addEvents(f *pflag.FlagSet) {
-	f.StringSliceVar(&r.events, "events", nil, "with --time: also list what the operating system did to threads, by "+
-		"time, thread and function: sched, page-faults, io, syscalls, migrations (clrprof counters --events says what can be had)")
-	f.IntVar(&r.eventLimit, "event-limit", defaultEventLimit, "with --events: events of a process that are listed; "+
-		"later ones are counted as lost")
+	f.StringSliceVar(&r.events, "events", nil, "with --time: also list what the operating system did to threads, "+
+		"by time, thread and function: sched, page-faults, io, syscalls, migrations (clrprof counters --events "+
+		"lists what is available)")
+	f.IntVar(&r.eventLimit, "event-limit", defaultEventLimit, "with --events: how many events of a process are "+
+		"listed; later ones are counted as lost")
 }
 
 // chooseEvents settles what is listed, all of which this machine can tell, and adds the counters that are read for it.
@@ -43,7 +44,7 @@ func (r *runFlags) chooseEvents(changed func(string) bool) error {
 		case !ok:
 			return exit(exitUsage, report.Unknown("kind of event", name, eventNames()))
 		case !r.time:
-			return usage("--events needs --time: an event is told of the function that ran")
+			return usage("--events needs --time, because an event is listed with the function that ran")
 		case slices.ContainsFunc(r.eventKinds, func(o systemevent.Kind) bool { return o.Name == name }):
 			return usage("--events names %s twice", name)
 		}
@@ -62,8 +63,8 @@ func (r *runFlags) chooseEvents(changed func(string) bool) error {
 		}
 	}
 	if len(r.counters) > quantity.MaxCounters {
-		return usage("--events page-faults and io read two counters each, syscalls and migrations one, with "+
-			"--cpu-counters that are %d: at most %d can be read at once", len(r.counters), quantity.MaxCounters)
+		return usage("--events page-faults and io read two counters each, syscalls and migrations one; together "+
+			"with --cpu-counters that is %d: at most %d can be read at once", len(r.counters), quantity.MaxCounters)
 	}
 	return nil
 }

@@ -135,10 +135,10 @@ func (x *exportFlags) flags(cmd *cobra.Command) {
 	f := cmd.Flags()
 	f.StringVar(&x.format, "format", "", "the format: "+strings.Join(formatNames(), ", "))
 	f.StringVar(&x.value, "value", "",
-		"speedscope, collapsed, firefox, chrome: the value to write, such as bytes, gen2_bytes, elapsed, "+
-			"cpu (default: of speedscope all, of the others bytes, or elapsed with --time)")
-	f.StringVar(&x.sampleTypes, "sample-types", string(pprof.Clrprof), "pprof: how values are named: "+
-		"clrprof (bytes), dotnet (alloc_size), as other profilers of .NET do, or go (alloc_space), as Go's do")
+		"speedscope, collapsed, firefox, chrome: the value to write, such as bytes, gen2_bytes, elapsed, cpu "+
+			"(default: for speedscope all, for the others bytes, or elapsed with --time)")
+	f.StringVar(&x.sampleTypes, "sample-types", string(pprof.Clrprof), "pprof: how values are named: clrprof "+
+		"(bytes), dotnet (alloc_size), as in other profilers of .NET, or go (alloc_space), as in Go's profiles")
 	f.StringSliceVar(&x.labels, "labels", nil, "pprof: the labels of samples, separated by commas: "+
 		strings.Join(pprof.Labels(), ", ")+"; or none (default: all)")
 	f.StringSliceVar(&x.disabled, "disable", nil, "sarif: rules that are not applied, by id, separated by commas")
@@ -189,7 +189,8 @@ func (x *exportFlags) run(ctx context.Context, e *environment, path string) erro
 		}
 	}
 	if chosen.file != nil && (x.output == "-" || !sel.IsZero()) {
-		return usage("the format %s is a file with everything: no filters, and no standard output", chosen.name)
+		return usage("the format %s is one file with everything: it takes no filters and does not write to "+
+			"standard output", chosen.name)
 	}
 	notes, err := x.notes(s, sel, chosen)
 	if err != nil {

@@ -13,31 +13,31 @@ import (
 // formatHelp says what the formats are for: in a line, and what else there is to say of each.
 var formatHelp = []struct{ names, short, more string }{
 	{"pprof", "go tool pprof, speedscope, Grafana: functions, lines, all values",
-		"Sample types are allocations, bytes and what became of them, calls, elapsed, application and\n" +
-			"CPU time; labels are type, thread and process. go tool pprof -sample_index chooses a value,\n" +
-			"-tagfocus a label."},
+		"Sample types are allocations and bytes, what happened to these objects, calls, elapsed,\n" +
+			"application and CPU time. Labels are type, thread and process. go tool pprof -sample_index\n" +
+			"chooses a value, -tagfocus a label."},
 	{"speedscope", "https://www.speedscope.app: a profile for each value, and one for each thread",
-		"A frame is a function. Browsers do not open files of more than some 100 MB: select less."},
+		"A frame is a function. Browsers do not open files of more than about 100 MB: select less."},
 	{"collapsed", "flamegraph.pl, inferno, Pyroscope: a line for each stack, with one value",
 		"The value is bytes, or elapsed with --time, unless --value names another one."},
 	{"firefox", "https://profiler.firefox.com: stacks with lines, with one value; collections",
-		"A session knows how much, not in which order: the file has no order of calls."},
+		"A session stores amounts, not the order of calls, so the file has no order of calls."},
 	{"chrome", "https://ui.perfetto.dev, chrome://tracing: the heap over time, and calls summed up",
-		"A session knows how much, not in which order: the file has no order of calls. A nanosecond in\n" +
-			"it stands for a byte, an object or a nanosecond."},
+		"A session stores amounts, not the order of calls, so the file has no order of calls. In it a\n" +
+			"nanosecond stands for a byte, an object or a nanosecond."},
 	{"otlp", "OpenTelemetry: an ExportProfilesServiceRequest (protobuf)",
-		"It is of profiles/v1development, opentelemetry-proto 1.11: each process a resource, each kind\n" +
-			"of value a profile."},
-	{"sarif", "code scanning and editors: what rules find, at its lines",
+		"It is profiles/v1development of opentelemetry-proto 1.11: each process is a resource, each\n" +
+			"kind of value a profile."},
+	{"sarif", "code scanning and editors: findings of rules, at their lines",
 		"clrprof report SESSION rules shows the same; docs/rules.md describes each rule."},
 	{"json", "programs: every view in one document",
 		"docs/json.md describes it. clrprof report SESSION VIEW --json is one view."},
-	{"csv, xml", "what reads the files of VSPerfReport: BASE_FunctionSummary.csv and so on",
+	{"csv, xml", "scripts that read the files of VSPerfReport: BASE_FunctionSummary.csv and so on",
 		"-o is the BASE. There is a file for each kind of report that the session has, or for those of\n" +
 			"--summary; -o - writes one kind to standard output."},
 	{"html", "any browser: the page of clrprof view as one file",
-		"It needs neither clrprof nor a network. Filters and SQL need the session, so they are not in\n" +
-			"it; what has less than --min-share percent of the whole is not in its call tree."},
+		"It needs neither clrprof nor a network. It has no filters and no SQL, which need the session.\n" +
+			"Its call tree leaves out what has less than --min-share percent of the whole."},
 	{"sqlite", "any SQLite tool: all tables and views of the session",
 		"docs/session.md describes them. It is ten times as large as the session, and clrprof does not\n" +
 			"read it."},
@@ -75,7 +75,7 @@ func writeExportHelp(w io.Writer, cmd *cobra.Command) {
 	for _, f := range formatHelp {
 		fmt.Fprintf(w, "  %-11s %s\n", f.names, f.short)
 	}
-	fmt.Fprintf(w, "\nExamples:\n%s\n\nFlags (clrprof export FORMAT --help says what those of a format do):\n", cmd.Example)
+	fmt.Fprintf(w, "\nExamples:\n%s\n\nFlags (clrprof export FORMAT --help describes those of a format):\n", cmd.Example)
 	writeFlagGroups(w, exportFlagGroups)
 }
 

@@ -53,14 +53,14 @@ func (x *exportFlags) kinds(chosen exportFormat) ([]vsperf.Kind, error) {
 	switch {
 	case x.shape.isTree() && !has(vsperf.CallTree):
 		return nil, usage("--async, --root, --fold-recursion, --by, --min-share, --hot and --bottom-up are for the " +
-			"report CallTree, which is not asked for")
+			"report CallTree, which --summary leaves out")
 	case x.shape.merge && !has(vsperf.Thread):
-		return nil, usage("--merge-threads is for the report Thread, which is not asked for")
+		return nil, usage("--merge-threads is for the report Thread, which --summary leaves out")
 	case len(out) == 0:
 		return nil, usage("--summary needs one of: %s", strings.Join(reportNames(), ", "))
 	case x.output == "-" && len(out) > 1:
 		return nil,
-			usage("the format %s is several files: for standard output choose one with --summary, such as Function",
+			usage("the format %s writes several files: for standard output choose one with --summary, such as Function",
 				chosen.name)
 	}
 	return out, nil

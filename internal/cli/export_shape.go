@@ -21,15 +21,15 @@ type shapeFlags struct {
 func (f *shapeFlags) add(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	flags.StringVar(&f.async, "async", "", "stacks and call trees: logical, async methods below their callers, or "+
-		"physical, as they were (default: of stacks physical, of call trees logical)")
-	flags.StringVar(&f.root, "root", "", "stacks and call trees: only what is at and below this function")
-	flags.BoolVar(&f.fold, "fold-recursion", false, "stacks and call trees on which no function is twice: a call of "+
-		"one that is there already is part of its first call")
+		"physical, as they were (default: physical for stacks, logical for call trees)")
+	flags.StringVar(&f.root, "root", "", "stacks and call trees: only this function and what is below it")
+	flags.BoolVar(&f.fold, "fold-recursion", false, "stacks and call trees without recursion: a call of a function "+
+		"that is already there is part of its first call")
 	flags.StringVar(&f.by, "by", "", "stacks and call trees of modules or of namespaces: module, namespace")
-	flags.Float64Var(&f.share, "min-share", 0, "stacks and call trees: what has less than this percent of the whole is "+
-		"[left out] of its caller (default: of html 0.1, of others 0)")
-	flags.BoolVar(&f.merge, "merge-threads", false, "threads of one name in a process are one")
-	flags.BoolVar(&f.hot, "hot", false, "csv, xml, json: of the call tree only the hot path")
+	flags.Float64Var(&f.share, "min-share", 0, "stacks and call trees: what has less than this percent of the "+
+		"whole is [left out] of its caller (default: 0.1 for html, otherwise 0)")
+	flags.BoolVar(&f.merge, "merge-threads", false, "merge threads of one name in a process")
+	flags.BoolVar(&f.hot, "hot", false, "csv, xml, json: only the hot path of the call tree")
 	flags.BoolVar(&f.reverse, "bottom-up", false, "csv, xml, json: the call tree from below")
 }
 
@@ -48,19 +48,20 @@ func (f *shapeFlags) check(chosen exportFormat) error {
 	case f.by != "" && !slices.Contains(shapeGroups, f.by):
 		return exit(exitUsage, report.Unknown("--by", f.by, shapeGroups))
 	case f.hot && f.reverse:
-		return usage("--hot is the path from the root down: give either it or --bottom-up")
+		return usage("--hot is the path from the root down, so it does not work with --bottom-up")
 	case chosen.name == "html" && (f.async != "" || f.root != "" || f.by != "" || f.fold || f.merge || f.hot ||
 		f.reverse):
-		return usage("a page without its session has the call tree as it is in report, but for --min-share: " +
-			"clrprof view has its other shapes")
+		return usage("a page without its session has the call tree as in report, except for --min-share: clrprof " +
+			"view has the other shapes")
 	case !chosen.stacks && !chosen.hasTree() && chosen.name != "html" && (f.isTree() || f.merge):
-		return usage("the format %s has neither stacks nor a call tree: --async, --root, --fold-recursion, --by, "+
-			"--min-share, --hot, --bottom-up and --merge-threads are not for it", chosen.name)
+		return usage("the format %s has neither stacks nor a call tree, so it does not take --async, --root, "+
+			"--fold-recursion, --by, --min-share, --hot, --bottom-up and --merge-threads", chosen.name)
 	case chosen.stacks && f.hot:
-		return usage("the format %s is all stacks, and a hot path only some of them: --hot is for csv, xml and json",
+		return usage("the format %s has all stacks, and a hot path only some of them: --hot is for csv, xml and json",
 			chosen.name)
 	case chosen.stacks && f.reverse:
-		return usage("the format %s has stacks, which its viewers turn themselves: --bottom-up is for csv, xml and json",
+		return usage("the format %s has stacks, which its viewers turn around themselves: --bottom-up is for csv, "+
+			"xml and json",
 			chosen.name)
 	}
 	return nil
@@ -129,4 +130,4 @@ func (f *shapeFlags) onSamples(s *session.Session, sel analysis.Selection) (anal
 }
 
 // mergedNote says what merged threads are.
-const mergedNote = "Threads of one name in a process are one, with the number of the first of them."
+const mergedNote = "Threads of one name in a process are merged, with the number of the first of them."

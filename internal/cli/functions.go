@@ -24,25 +24,26 @@ type functionFlags struct {
 
 // controlFlags are the flags by which functions change what is recorded, with what they say of themselves.
 var controlFlags = [4]struct{ name, usage string }{
-	{instrument.FlagStartAt, "record from a call of one of these functions on: PATTERN[:POINT][:LEVEL], with " +
-		"POINT before|after|top|bottom and LEVEL global|process|thread; give --stopped to record nothing before"},
-	{instrument.FlagStopAt, "record nothing more from a call of one of these functions on, as --start-at"},
-	{instrument.FlagPauseAt, "pause once more at each call of these functions, as --start-at"},
-	{instrument.FlagResumeAt, "undo one pause at each call of these functions, as --start-at"},
+	{instrument.FlagStartAt, "begin recording at a call of one of these functions: PATTERN[:POINT][:LEVEL], with " +
+		"POINT before|after|top|bottom and LEVEL global|process|thread; add --stopped to record nothing before"},
+	{instrument.FlagStopAt, "stop recording at a call of one of these functions; arguments as for --start-at"},
+	{instrument.FlagPauseAt, "add a pause at each call of these functions; arguments as for --start-at"},
+	{instrument.FlagResumeAt, "undo one pause at each call of these functions; arguments as for --start-at"},
 }
 
 func (a *functionFlags) add(f *pflag.FlagSet) {
 	f.StringSliceVar(&a.markAt, "mark-at", nil,
-		"mark each call of these functions, named as for --include, or another moment of it: PATTERN[:before|after|"+
-			"top|bottom], such as Shop.Orders.Load:after for each return")
+		"mark each call of these functions, named as for --include, or another point of the call: "+
+			"PATTERN[:before|after|top|bottom], such as Shop.Orders.Load:after for each return")
 	f.BoolVar(&a.markRequests, "mark-requests", false,
-		"mark each request of an ASP.NET Core server when its endpoint has been chosen, by the endpoint's name")
+		"mark each request of an ASP.NET Core server when its endpoint has been chosen, with the endpoint's name")
 	f.StringSliceVar(&a.inside, instrument.FlagInside, nil,
-		"record a thread only while it is in a call of one of these functions, named as for --include: themselves, and "+
-			"what they call; with :process behind the name all threads of a process, while one is in such a call")
+		"record a thread only while it is in a call of one of these functions, named as for --include: the "+
+			"functions and what they call; with :process after the name, record all threads of a process while one "+
+			"is in such a call")
 	f.StringSliceVar(&a.outside, instrument.FlagOutside, nil,
-		"record a thread only while it is in no call of one of these functions, named as for --include; with :process "+
-			"no thread of a process, while one is in such a call")
+		"record a thread only while it is in no call of one of these functions, named as for --include; with "+
+			":process after the name, record no thread of a process while one is in such a call")
 	for i, c := range controlFlags {
 		f.StringSliceVar(&a.controlAt[i], c.name, nil, c.usage)
 	}
@@ -98,16 +99,16 @@ const howNamed = "clrprof list-functions lists names, which begin with a namespa
 // say says which of them did not do what they were given for.
 func (a *functionFlags) say(notes *notes, res collect.Result) {
 	for _, m := range res.Unmarked {
-		notes.say("--mark-at %s: no mark was made: nothing that was recorded called a function of this name; %s", m,
+		notes.say("--mark-at %s: no mark was made: no recorded process called a function of this name; %s", m,
 			howNamed)
 	}
 	if a.markRequests && res.Requests == 0 {
-		notes.say("--mark-requests: no request was marked: nothing that was recorded has ASP.NET Core choose an endpoint, or " +
-			"it runs on .NET Core 3.1")
+		notes.say("--mark-requests: no request was marked: in no recorded process ASP.NET Core chose an endpoint, " +
+			"or the process runs on .NET Core 3.1")
 	}
 	if res.Unlimited > 0 {
-		notes.say("%s: not everywhere: %v could not have probes, or runs on .NET Core 3.1, so more was "+
-			"recorded than was asked for, or less (clrprof report losses)", a.limitFlags(),
+		notes.say("%s: not everywhere: %v could not have probes, or runs on .NET Core 3.1, so more or less was "+
+			"recorded than requested (clrprof report losses)", a.limitFlags(),
 			res.Unlimited.Of("function or process"))
 		return
 	}

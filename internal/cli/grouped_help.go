@@ -33,10 +33,10 @@ func writeGroupedHelp(w io.Writer, cmd *cobra.Command, common string, groups []f
 	fmt.Fprintf(w, "%s\n\nUsage:\n  %s\n\nExamples:\n%s\n", cmd.Long, cmd.UseLine(), cmd.Example)
 	title := "Flags"
 	if common != "" {
-		fmt.Fprintf(w, "\nWhat most need:\n%s\n", common)
+		fmt.Fprintf(w, "\nMost used:\n%s\n", common)
 		title = "All flags"
 	}
-	fmt.Fprintf(w, "\n%s (%s --help %s says what each does):\n", title, cmd.CommandPath(), topicFlags)
+	fmt.Fprintf(w, "\n%s (%s --help %s describes them):\n", title, cmd.CommandPath(), topicFlags)
 	writeFlagGroups(w, groups)
 }
 

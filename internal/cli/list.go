@@ -25,8 +25,8 @@ func newListCommand(e *environment) *cobra.Command {
 		Short: "List the functions of modules, and which of them run --time would record",
 		Long: "List the functions of .NET modules, or of all modules in directories, and say which of them\n" +
 			"`clrprof run --time` would record with the same flags, and why. Nothing is run. The names\n" +
-			"are those that patterns are compared with: Namespace.Outer/Nested.Method; with the module's\n" +
-			"file name and the namespace, a pattern matches any of them as a whole.",
+			"are those that patterns are compared with: Namespace.Outer/Nested.Method, the module's file\n" +
+			"name, and the namespace. A pattern must match one of them as a whole.",
 		Example: "  clrprof list-functions app.dll\n" +
 			"  clrprof list-functions --recorded --include 'Shop.*' --exclude '*.get_*' bin/Release/net9.0/publish\n" +
 			"  clrprof list-functions --exclude-small --json app.dll | jq '.[] | select(.recorded == \"no\")'",
@@ -84,7 +84,7 @@ func listError(path string, err error) error {
 	case errors.Is(failed, fs.ErrNotExist):
 		return usage("%s: no such file", path)
 	case failed == nil && !info.IsDir() && errors.Is(err, instrument.ErrNoModule):
-		return usage("%s: it is not a .NET module: name an assembly (.dll), or a directory of them", path)
+		return usage("%s: not a .NET module: name an assembly (.dll), or a directory of assemblies", path)
 	}
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, instrument.ErrNoModule) {
 		return exit(exitUsage, err)

@@ -134,7 +134,7 @@ func (p *livePage) stay(path string) error {
 		return readError(err)
 	}
 	p.server.Finish(s)
-	p.notes.say("the page shows the session now; Ctrl-C ends")
+	p.notes.say("the page now shows the session; Ctrl-C ends")
 	idle, err := p.serving.until(ctx)
 	closeIdle(&idle, s)
 	return err

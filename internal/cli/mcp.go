@@ -21,9 +21,10 @@ func newMCPCommand(e *environment) *cobra.Command {
 	return &cobra.Command{
 		Use:   "mcp SESSION…",
 		Short: "Answer questions about sessions by the Model Context Protocol",
-		Long: "Answer questions about sessions by the Model Context Protocol, on standard input and output, for assistants in\n" +
-			"editors and other programs that speak it. Its tools are list_sessions, list_views, summary, view, explain_site,\n" +
-			"diff and sql; they read only, and their answers are bounded and say what they leave out.",
+		Long: "Answer questions about sessions by the Model Context Protocol, on standard input and output, for\n" +
+			"assistants in editors and other clients of the protocol. The tools are list_sessions, list_views,\n" +
+			"summary, view, explain_site, diff and sql. They only read, and their answers are bounded and say\n" +
+			"what they leave out.",
 		Example: "  clrprof mcp app.clrprof\n" +
 			"  clrprof mcp before.clrprof after.clrprof\n" +
 			"  # in the configuration of a client: {\"command\": \"clrprof\", \"args\": [\"mcp\", " +

@@ -67,7 +67,7 @@ func notCreated(path string, err error) error {
 		return err
 	}
 	if errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("cannot write %s: there is no directory %s: make it, or use -o for another place", path,
+		return fmt.Errorf("cannot write %s: there is no directory %s: create it, or use -o for another place", path,
 			filepath.Dir(path))
 	}
 	return fmt.Errorf("cannot write %s: %w", path, failed.Err)

@@ -101,7 +101,8 @@ func (p *pager) finish() error {
 	p.to.Close() // an error is that the pager has ended
 	var exited *exec.ExitError
 	if err := p.process.Wait(); errors.As(err, &exited) && exited.ExitCode() == exitNoCommand {
-		return exit(exitUnwritable, fmt.Errorf("the pager %q is not there: set PAGER to another one, or use --no-pager",
+		return exit(exitUnwritable, fmt.Errorf("the pager %q does not exist: set PAGER to another one, or use "+
+			"--no-pager",
 			p.command))
 	}
 	return nil // how a pager ends otherwise says nothing

@@ -27,18 +27,19 @@ func (p *planFlags) add(cmd *cobra.Command) {
 	p.addRules(f)
 	p.addMode(cmd, "boundary (your code, and calls that it makes into the framework), mine (only your code), all")
 	f.IntVar(&p.small, "exclude-small", 0, "with --time: leave out functions with less than this many bytes of IL; "+
-		"alone, without =N, "+strconv.Itoa(instrument.DefaultSmall))
+		"without =N, "+strconv.Itoa(instrument.DefaultSmall))
 	f.Lookup("exclude-small").NoOptDefVal = strconv.Itoa(instrument.DefaultSmall)
 }
 
 // addRules adds the flags that choose functions and modules by their names.
 func (p *planFlags) addRules(f *pflag.FlagSet) {
 	f.StringSliceVar(&p.include, "include", nil, "record only functions of these modules, namespaces, types, or "+
-		"Type.Method, with * for any characters; what others allocate counts for their callers, and with --time they "+
-		"count as framework code")
-	f.StringSliceVar(&p.exclude, "exclude", nil, "leave out functions of these; what they do counts for their callers")
-	f.StringSliceVar(&p.mine, "mine", nil, "modules that are your code, with * for any characters, besides those "+
-		"found to be: the projects of the program's deps.json, or what lies beside it")
+		"Type.Method, with * for any characters; what other functions allocate counts for their callers, and with "+
+		"--time they count as framework code")
+	f.StringSliceVar(&p.exclude, "exclude", nil, "leave out functions of these modules, namespaces, types, or "+
+		"Type.Method; what they do counts for their callers")
+	f.StringSliceVar(&p.mine, "mine", nil, "more modules that are your code, with * for any characters, in "+
+		"addition to those that clrprof finds: the projects of the program's deps.json, or what lies beside it")
 }
 
 // addMode adds the flag that says whose calls are recorded.

@@ -22,8 +22,8 @@ func findRecording(args []string) (string, error) {
 		case 0:
 			return "",
 				exit(exitUnreadable,
-					errors.New("nothing is being recorded here: start it with clrprof run, or see a finished session "+
-						"with clrprof report"))
+					errors.New("nothing is being recorded here: start a recording with clrprof run, or see a "+
+						"finished session with clrprof report"))
 		case 1:
 			return running[0].Session, nil
 		}
@@ -46,7 +46,8 @@ func findRecording(args []string) (string, error) {
 		return session, nil
 	}
 	return "", exit(exitUnreadable,
-		fmt.Errorf("process %d is not being recorded: only what clrprof run has started, or clrprof attach has attached to, is", pid))
+		fmt.Errorf("process %d is not being recorded: it must have been started by clrprof run, or attached to "+
+			"with clrprof attach", pid))
 }
 
 // ask sends a request to the recording that is written to a session.

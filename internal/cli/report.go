@@ -72,7 +72,7 @@ func newReportCommand(e *environment) *cobra.Command {
 			default:
 				return offerArgument(args[0], args[1], typed)
 			}
-			names := []string{"summary\ttotals, and the top of the other views"}
+			names := []string{"summary\ttotals, and the first rows of the other views"}
 			for _, v := range report.Views() {
 				names = append(names, v.Name+"\t"+v.Short)
 			}
@@ -81,7 +81,7 @@ func newReportCommand(e *environment) *cobra.Command {
 	}
 	f := cmd.Flags()
 	f.IntVar(&r.top, "top", 0,
-		"rows, in trees for each parent; 0: all (default: what a person can read; all with --json, --csv, --tsv)")
+		"rows, in trees below each parent; 0: all (default: what a person can read; all with --json, --csv, --tsv)")
 	f.IntVar(&r.depth, "depth", 0, "levels of a tree; 0: all (default: as for --top)")
 	f.Float64Var(&r.min, "min", 0,
 		"hide tree rows with less than this percent of bytes, of allocations, of time and of CPU time "+
@@ -93,27 +93,27 @@ func newReportCommand(e *environment) *cobra.Command {
 			"threads: below their name; calltree: modules or namespaces in place of functions")
 	f.StringSliceVar(&r.columns, "columns", nil, "show these columns, separated by commas")
 	f.StringVar(&r.inRange, "range", "",
-		"functions: only those that this pattern matches, as run --include does, and one row for all of them together")
-	f.StringVar(&r.unit, "unit", "", "print times of calls in ms, us, ns or ticks of the clock (default: what suits "+
-		"each number; JSON, CSV and TSV: always ns)")
+		"functions: only those that this pattern matches, as in run --include, with one row for all of them together")
+	f.StringVar(&r.unit, "unit", "", "print times of calls in ms, us, ns or ticks of the clock (default: what "+
+		"suits each number; JSON, CSV and TSV: always ns)")
 	f.BoolVar(&r.allCode, "all-code", false, "summary: all functions, not only your code and what it calls")
 	f.StringVar(&r.async, "async", "",
 		"calltree: logical, async methods below their callers, or physical, the stacks as they were (default logical)")
-	f.StringVar(&r.root, "root", "", "calltree: only what is at and below this function")
-	f.BoolVar(&r.hot, "hot", false, "calltree: only the hot path: always the child with most time, or bytes")
+	f.StringVar(&r.root, "root", "", "calltree: only this function and what is below it")
+	f.BoolVar(&r.hot, "hot", false, "calltree: only the hot path: always the child with the most time, or bytes")
 	f.BoolVar(&r.fold, "fold-recursion", false,
-		"calltree: a call of a function that is on the path already is part of that function's row")
+		"calltree: a call of a function that is already on the path is part of that function's row")
 	f.Float64Var(&r.share, "min-share", 0,
-		"calltree: what has less than this percent of bytes, of allocations, of time and of CPU time is one row, "+
-			"[left out], below each row")
+		"calltree: what has less than this percent of bytes, of allocations, of time and of CPU time is added up "+
+			"in one row, [left out], below each row")
 	f.BoolVar(&r.reverse, "bottom-up", false,
-		"calltree: functions by what they did themselves, and below each the functions that called it")
+		"calltree: functions by what they did themselves, each with its callers below it")
 	f.StringSliceVar(&r.disable, "disable", nil,
 		"summary, rules: rules that are not applied, by id, separated by commas")
-	f.BoolVar(&r.raw, "raw", false, "elapsed times with what the probes added, which is taken out otherwise")
+	f.BoolVar(&r.raw, "raw", false, "elapsed times that include what the probes added; by default it is taken out")
 	f.BoolVar(&r.md, "md", false, "print Markdown, for comments on pull requests and summaries of pipelines")
-	f.IntVar(&r.limit, "limit", 0, "of a view at most so many rows in all; JSON is then an object that says how many "+
-		"are left out (docs/json.md)")
+	f.IntVar(&r.limit, "limit", 0, "at most this many rows of a view in total; JSON is then an object that says "+
+		"how many are left out (docs/json.md)")
 	r.only.add(cmd)
 	r.output.add(cmd)
 	cmd.SetHelpFunc(reportHelp(e, &r.output))
@@ -158,7 +158,7 @@ func completeColumns(_ *cobra.Command, args []string, typed string) ([]string, c
 func viewList() string {
 	var b strings.Builder
 	line := func(name, short string) { fmt.Fprintf(&b, "  %-18s %s\n", name, short) }
-	line("summary", "totals, and the top of the other views (default)")
+	line("summary", "totals, and the first rows of the other views (default)")
 	for _, v := range report.Views() {
 		line(strings.TrimSpace(v.Name+" "+v.Argument), v.Short)
 	}
@@ -276,11 +276,11 @@ func (r *reportFlags) checkChoices(name string, view report.View) error {
 		return usage("view %s has no --async, --root, --hot, --fold-recursion, --min-share and --bottom-up: they are "+
 			"for the view calltree", name)
 	case r.reverse && r.hot:
-		return usage("--hot is the path from the root down: give either it or --bottom-up")
+		return usage("--hot is the path from the root down, so it does not work with --bottom-up")
 	case r.share < 0:
 		return usage("--min-share cannot be negative")
 	case name != "summary" && r.allCode:
-		return usage("view %s is of all code: --all-code is for the summary", name)
+		return usage("view %s shows all code: --all-code is for the summary", name)
 	case name != "summary" && !view.Judges && len(r.disable) > 0:
 		return usage("view %s has no rules: --disable is for the summary and the view rules", name)
 	}
@@ -354,11 +354,11 @@ func (r *reportFlags) view(name string, args []string) (report.View, error) {
 		return view, usage("view %s needs the numbers of two collections: clrprof report %s %s A B", name, args[0],
 			name)
 	case len(args) > 3 && view.Needs != report.NeedsCollections:
-		return view, usage("view %s takes one argument, not also %q", name, args[3])
+		return view, usage("view %s takes one argument, so %q is too much", name, args[3])
 	case r.by != "" && !view.HasBy():
 		return view, usage("view %s has no --by", name)
 	case r.by != "" && r.inRange != "":
-		return view, usage("--range is one row for functions, --by one for each group: give one of the two")
+		return view, usage("--range is one row for functions, --by is one row for each group: give one of the two")
 	case r.inRange != "" && !view.Ranged:
 		return view, usage("view %s has no --range: it is for the view functions", name)
 	case (r.depth > 0 || r.min > 0) && !view.IsTree() && r.by == "":

@@ -60,8 +60,8 @@ func reportHelp(e *environment, output *outputFlags) func(*cobra.Command, []stri
 
 // writeReportHelp prints what fits on a screen.
 func writeReportHelp(w io.Writer, cmd *cobra.Command) {
-	fmt.Fprintf(w, "%s\n\nUsage:\n  clrprof %s\n\n%s\n\nExamples:\n%s\n\nFlags (clrprof report flags --help says what "+
-		"they do, clrprof report VIEW --help what a view has):\n", cmd.Long, cmd.Use, viewList(), cmd.Example)
+	fmt.Fprintf(w, "%s\n\nUsage:\n  clrprof %s\n\n%s\n\nExamples:\n%s\n\nFlags (clrprof report flags --help describes "+
+		"them, clrprof report VIEW --help those of a view):\n", cmd.Long, cmd.Use, viewList(), cmd.Example)
 	writeFlagGroups(w, reportFlagGroups)
 }
 
@@ -100,7 +100,8 @@ func writeCommonHelp(w io.Writer, cmd *cobra.Command) {
 			common.AddFlag(f)
 		}
 	})
-	fmt.Fprintf(w, "Flags of all views, and of the summary; clrprof report VIEW --help says which others a view has.\n\n%s",
+	fmt.Fprintf(w, "Flags of all views, and of the summary; clrprof report VIEW --help lists the flags of one "+
+		"view.\n\n%s",
 		common.FlagUsagesWrapped(helpWidth))
 }
 
@@ -166,7 +167,7 @@ func writeViewHelp(w io.Writer, cmd *cobra.Command, view report.View) {
 const (
 	ownColumns    = "Columns (names for --sort and --columns; also those of JSON and CSV)"
 	timedColumns  = "Columns with run --time"
-	askedColumns  = "Columns if asked for, with --columns or --sort"
+	askedColumns  = "Columns on request, with --columns or --sort"
 	shareOfColumn = "\nA column with % has its share of the whole beside it: bytes and bytes_percent.\n"
 )
 
@@ -188,7 +189,7 @@ func writeShortViewHelp(w io.Writer, cmd *cobra.Command, view report.View, write
 		once, single := withoutSingle(timed)
 		title := timedColumns
 		if single {
-			title += "; with avg_, min_ or max_ before a time, of single calls"
+			title += "; with avg_, min_ or max_ in front of a time, for single calls"
 		}
 		fmt.Fprintf(w, "\n%s:\n", title)
 		writeColumnNames(w, once)

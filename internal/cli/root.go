@@ -128,7 +128,7 @@ func newRoot(e *environment) *cobra.Command {
 		Use:   "clrprof",
 		Short: "An exact profiler for .NET on Linux: allocations, lifetimes, calls and times",
 		Long: "clrprof counts every allocation of a .NET program, with its type, size, thread, stack and\n" +
-			"end, or every call and its time, and shows which functions, lines and types they are.",
+			"lifetime, or every call and its time. It shows which functions, lines and types these are.",
 		Example: "  clrprof run -- dotnet app.dll\n" +
 			"  clrprof run --time -- dotnet app.dll\n" +
 			"  clrprof report app.1234.20260102-030405.clrprof\n" +
@@ -222,12 +222,12 @@ type outputFlags struct {
 func (o *outputFlags) add(cmd *cobra.Command) {
 	f := cmd.Flags()
 	f.BoolVar(&o.json, "json", false, "print JSON: an array with one object for each row")
-	f.BoolVar(&o.csv, "csv", false, "print CSV (RFC 4180), with the column keys as first line")
-	f.BoolVar(&o.tsv, "tsv", false, "print tab-separated values, with the column keys as first line")
-	f.StringVar(&o.color, "color", "auto", "colours: auto (on a terminal, unless NO_COLOR is set), always, never")
+	f.BoolVar(&o.csv, "csv", false, "print CSV (RFC 4180), with the column keys in the first line")
+	f.BoolVar(&o.tsv, "tsv", false, "print tab-separated values, with the column keys in the first line")
+	f.StringVar(&o.color, "color", "auto", "colours: auto (in a terminal, unless NO_COLOR is set), always, never")
 	f.IntVar(&o.width, "width", 0, "width of text, in columns (default: the terminal's; unlimited without one)")
 	f.BoolVar(&o.noPager, "no-pager", false,
-		"print all at once even on a terminal; otherwise $PAGER, or less, shows text screen by screen")
+		"print everything at once, also in a terminal; by default $PAGER, or less, shows text screen by screen")
 	f.BoolVar(&o.fullNames, "full-names", false, "print functions and types with their namespaces in text too")
 }
 

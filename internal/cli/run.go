@@ -99,11 +99,11 @@ func newRunCommand(e *environment) *cobra.Command {
 		Use:   "run [flags] [--] COMMAND [ARG…]",
 		Short: "Run a command and record its .NET processes: allocations, or calls and times",
 		Long: "Run a command and record every allocation of the .NET processes that it starts, itself\n" +
-			"included, and in which generation each object died; with --memory only allocations, with\n" +
-			"--time every call and its time. The three can be combined. The command's input, output,\n" +
-			"signals and exit code are its own; clrprof's failures have codes from 120 on (docs/cli.md).\n" +
-			"Afterwards a summary is printed on standard error.\n\n" +
-			"Flags come before the command: the first argument without a dash before it ends them.",
+			"included, and in which generation each object died. --memory records only allocations,\n" +
+			"--time every call and its time; the three can be combined. Input, output, signals and exit\n" +
+			"code are those of the command; clrprof's own failures have codes from 120 on (docs/cli.md).\n" +
+			"At the end clrprof prints a summary on standard error.\n\n" +
+			"Flags come before the command: the first argument without a dash ends them.",
 		Example: "  clrprof run dotnet app.dll --an-option-of-app\n" +
 			"  clrprof run -o before.clrprof -f -- ./app\n" +
 			"  clrprof run --time -- dotnet app.dll\n" +
@@ -133,12 +133,12 @@ func newRunCommand(e *environment) *cobra.Command {
 }
 
 // commonRunFlags say what those flags of run do that most people need.
-const commonRunFlags = "  --memory           allocations alone, without the ends of objects: a little faster\n" +
+const commonRunFlags = "  --memory           only allocations, not the ends of objects: a little faster\n" +
 	"  --time             calls and their times; with --memory or --lifetime both, in one tree\n" +
-	"  -o FILE, -f        the session's file; replace it if it exists\n" +
+	"  -o FILE, -f        the session file; replace it if it exists\n" +
 	"  --include PATTERN  record only these functions; --exclude PATTERN: leave these out\n" +
-	"  --mine PATTERN     modules that are your code, beside those that are found to be\n" +
-	"  --after 2m         record only from then on; --for 30s: only for so long\n" +
+	"  --mine PATTERN     more modules that are your code\n" +
+	"  --after 2m         begin recording after this time; --for 30s: record for this long\n" +
 	"  --live             watch the recording in a browser"
 
 // runFlagGroups are the flags of run, as its help names them.
@@ -163,12 +163,12 @@ func (r *runFlags) add(cmd *cobra.Command) {
 	r.addLifetime(f, "record allocations, and in which generation objects die (the default)")
 	r.addOutput(f)
 	r.plan.add(cmd)
-	f.StringVar(&r.probes, "probes", probesAuto, "with --time, how calls are seen: il (by probes put into the code "+
-		"of what is recorded), hooks (of the runtime, which refuses precompiled code), or auto (il where it can be)")
+	f.StringVar(&r.probes, "probes", probesAuto, "with --time, how calls are seen: il (by probes in the code that "+
+		"is recorded), hooks (by the runtime's hooks, which turn off precompiled code), or auto (il where possible)")
 	r.addWatching(f)
 	r.functions.add(f)
 	f.BoolVar(&r.interactions, "interactions", false,
-		"record calls to databases (ADO.NET) and over HTTP as well: clrprof report interactions")
+		"also record calls to databases (ADO.NET) and over HTTP: clrprof report interactions")
 	f.StringSliceVar(&r.cpuCounters, "cpu-counters", nil, "with --time: also read these counters of the processor and "+
 		"the kernel where calls begin and end, four at most (clrprof counters --cpu lists them)")
 	r.addEvents(f)
@@ -179,12 +179,11 @@ func (r *runFlags) add(cmd *cobra.Command) {
 func (r *runFlags) addLifetime(f *pflag.FlagSet, usage string) {
 	f.BoolVar(&r.lifetime, "lifetime", false, usage)
 	f.BoolVar(&r.finalGC, "final-gc", true,
-		"with --lifetime: collect once more at the end, so that alive means reachable")
+		"with --lifetime: run a last collection at the end, so that alive means reachable")
 	f.StringVar(&r.roots, "roots", defaultRoots,
-		"with --lifetime: look for what keeps objects alive in these collections: gen2, every, N (each Nth), "+
-			"induced, off")
-	f.StringVar(&r.snapshot, "snapshot", "", "with --lifetime: take a snapshot of the heap and say what retains its "+
-		"memory: end (after the last collection), or N (after the first full one from the Nth on)")
+		"with --lifetime: find out why objects are alive in these collections: gen2, every, N (each Nth), induced, off")
+	f.StringVar(&r.snapshot, "snapshot", "", "with --lifetime: take a snapshot of the heap and report what retains "+
+		"its memory: end (after the last collection), or N (after the first full collection from the Nth on)")
 }
 
 // lifetimeFlags are those that need --lifetime.
@@ -193,29 +192,29 @@ var lifetimeFlags = []string{"final-gc", "roots", "snapshot"}
 // addOutput adds the flags that say what becomes of what is recorded.
 func (r *runFlags) addOutput(f *pflag.FlagSet) {
 	f.StringVarP(&r.output, "output", "o", defaultOutput,
-		"the session's file: %e name of the command, %p its process id, %t time")
+		"the session file: %e name of the command, %p its process id, %t time")
 	f.BoolVarP(&r.force, "force", "f", false, "overwrite the file")
 	f.BoolVar(&r.noReport, "no-report", false, "print no summary")
-	f.IntVar(&r.top, "top", 0, "rows in the lists of the summary; 0: all (default: what fits a screen)")
+	f.IntVar(&r.top, "top", 0, "rows in the lists of the summary; 0: all (default: what fits on a screen)")
 }
 
 // addWatching adds those that say how a recording is steered, watched and limited.
 func (r *runFlags) addWatching(f *pflag.FlagSet) {
 	f.IntVar(&r.sample, "sample-counters", defaultSample,
-		"milliseconds between samples of what the operating system counts (clrprof counters lists it), from 10 on; "+
-			"0: none")
-	f.StringArrayVar(&r.meters, "meter", nil, "also sample what programs count: the meters that match, such as 'Shop.*', "+
-		"and the event source of exactly this name, such as System.Runtime (code in the program does that, and "+
-		"allocates for it)")
+		"milliseconds between samples of the counters of the operating system (clrprof counters lists them), at "+
+			"least 10; 0: no samples")
+	f.StringArrayVar(&r.meters, "meter", nil, "also sample what programs count: the meters that match, such as "+
+		"'Shop.*', and the event source with exactly this name, such as System.Runtime (this runs code in the "+
+		"program, which allocates)")
 	r.steer.add(f)
-	f.StringVar(&r.live, "live", "", "serve a page that shows what is recorded while the command runs, and then the "+
-		"session; an address to listen on may follow: --live=127.0.0.1:8123")
+	f.StringVar(&r.live, "live", "", "serve a page that shows the recording while the command runs, and then the "+
+		"session; optionally an address to listen on: --live=127.0.0.1:8123")
 	f.Lookup("live").NoOptDefVal = anyPort
-	f.IntVar(&r.depth, "max-stack-depth", 0, fmt.Sprintf("frames kept of one stack, at most %d (default %d)",
+	f.IntVar(&r.depth, "max-stack-depth", 0, fmt.Sprintf("frames kept of each stack, at most %d (default %d)",
 		maxStackDepth, defaultStackDepth))
 	r.depthGiven = func() bool { return f.Changed("max-stack-depth") }
-	f.StringVar(&r.limit, "memory-limit", "", "memory for the agent's tables in each process, such as 512M (default: "+
-		"a quarter of what the machine and the control group have, at most 8G)")
+	f.StringVar(&r.limit, "memory-limit", "", "memory for the agent's tables in each process, such as 512M "+
+		"(default: a quarter of the memory of the machine or the control group, at most 8G)")
 }
 
 func (r *runFlags) run(e *environment, command []string) error {
@@ -232,7 +231,7 @@ func (r *runFlags) run(e *environment, command []string) error {
 	res, page, err := r.record(e, notes, options, collect.Run)
 	defer page.close()
 	if res.Running {
-		notes.say("stopped waiting: the command runs on, and is recorded up to now")
+		notes.say("stopped waiting: the command continues; what it did so far is recorded")
 		res.ExitCode = exitInterrupted
 	}
 	r.functions.say(notes, res)
@@ -255,7 +254,8 @@ func (r *runFlags) record(e *environment, notes *notes, options collect.Options,
 	var busy sync.Once
 	options.OnBusy = func() {
 		busy.Do(func() {
-			notes.say("another program is reading the session and keeps it locked: it will be written when that program is done")
+			notes.say("another program is reading the session and has locked it: clrprof will write it when that " +
+				"program is done")
 		})
 	}
 	var ended sync.Once
@@ -281,7 +281,7 @@ func (r *runFlags) record(e *environment, notes *notes, options collect.Options,
 	}
 	options.Live, options.Opened = own.feed, func(path string) {
 		if own.open(path); own.err != nil {
-			notes.say("%v: the recording goes on, but clrprof top and clrprof ctl cannot reach it", own.err)
+			notes.say("%v: the recording continues, but clrprof top and clrprof ctl cannot reach it", own.err)
 		}
 		page.open(path)
 	}
@@ -331,13 +331,13 @@ func (r *runFlags) failed(n *notes, res collect.Result, command []string, err er
 		case res.Kept == "" && errors.Is(err, session.ErrExists):
 			err = fmt.Errorf("%w: use -f to replace it, or -o for another name", err)
 		case res.Kept != "":
-			err = fmt.Errorf("%w: what was recorded is kept: clrprof recover %s -o FILE", err, res.Kept)
+			err = fmt.Errorf("%w: the recorded data is kept: clrprof recover %s -o FILE", err, res.Kept)
 		}
 	case errors.Is(err, launch.ErrStart), errors.Is(err, launch.ErrNested):
 		code = exitNoTarget
 	case errors.Is(err, launch.ErrOtherProfiler):
 		code = exitNoTarget
-		err = fmt.Errorf("%w: .NET allows one profiler for each process: unset CORECLR_ENABLE_PROFILING to use "+
+		err = fmt.Errorf("%w: .NET allows one profiler in each process: unset CORECLR_ENABLE_PROFILING to use "+
 			"clrprof instead", err)
 	case errors.Is(err, agentbin.ErrMissing):
 		code = exitNotSupported
@@ -447,7 +447,7 @@ func (r *runFlags) checkMine() error {
 // chooseLifetime settles whether objects are followed, and with that whether allocations are recorded.
 func (r *runFlags) chooseLifetime(changed func(string) bool) error {
 	if changed("memory") && !r.memory && !r.time && !r.lifetime {
-		return usage("--memory=false leaves nothing to record: give --time")
+		return usage("--memory=false leaves nothing to record: add --time")
 	}
 	if !changed("lifetime") {
 		r.lifetime = !r.memory && !r.time
@@ -467,7 +467,7 @@ func (r *runFlags) chooseLifetime(changed func(string) bool) error {
 		return usage("--snapshot %q: want end or a number", r.snapshot)
 	}
 	if r.snapshot == snapshotEnd && !r.finalGC {
-		return usage("--snapshot end needs --final-gc: it is taken after the last collection")
+		return usage("--snapshot end needs --final-gc, because the snapshot is taken after the last collection")
 	}
 	return nil
 }
@@ -542,15 +542,16 @@ func (r *runFlags) checkMeters(startsProcess bool) error {
 		return usage("--meter needs samples: --sample-counters is 0")
 	}
 	if len(r.meters) > collect.MaxMeterNames {
-		return usage("--meter: want at most %d of them", collect.MaxMeterNames)
+		return usage("--meter: at most %d can be given", collect.MaxMeterNames)
 	}
 	for _, name := range r.meters {
 		switch {
 		case !startsProcess && strings.Contains(name, "*"):
-			return usage("--meter %q: attach samples event sources alone, by their exact names: meters have to be listened "+
-				"to from the start of a process, with clrprof run", name)
+			return usage("--meter %q: attach samples only event sources, by their exact names; meters must be "+
+				"listened to from the start of a process, with clrprof run", name)
 		case !eventpipe.ValidName(name) || pattern.IsExpression(name):
-			return usage("--meter %q: want a name, such as System.Runtime, or one of meters with *, such as Shop.*", name)
+			return usage("--meter %q: want a name, such as System.Runtime, or a pattern of meters with *, such as "+
+				"Shop.*", name)
 		}
 	}
 	return nil
@@ -568,12 +569,12 @@ func (r *runFlags) checkProbes() error {
 		return exit(exitUsage, report.Unknown("--probes", r.probes, names))
 	}
 	if r.probes == probesIL && r.plan.instrument == string(instrument.All) {
-		return usage("--probes il is for the program's own code and the calls that it makes: --instrument mine or " +
-			"boundary")
+		return usage("--probes il is for the program's own code and the calls that it makes: use --instrument mine " +
+			"or boundary")
 	}
 	if r.probes == probesIL && r.plan.instrument == string(instrument.Boundary) && r.plan.small > 0 {
-		return usage("--probes il tells of calls into the framework as they are declared: not with --exclude-small; " +
-			"--instrument mine leaves these calls out")
+		return usage("--probes il sees calls into the framework as the code declares them, so it does not work " +
+			"with --exclude-small; --instrument mine leaves these calls out")
 	}
 	return nil
 }
@@ -770,7 +771,7 @@ func watchKeyboard(n *notes, stop chan struct{}) (cancel func()) {
 			select {
 			case <-interrupts:
 				if count == patience-1 {
-					n.say("the command has not ended yet: Ctrl-C once more to stop waiting for it")
+					n.say("the command has not ended yet: press Ctrl-C once more to stop waiting for it")
 				}
 				if count == patience {
 					close(stop)

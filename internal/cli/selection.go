@@ -29,7 +29,7 @@ func (f *selectionFlags) add(cmd *cobra.Command) {
 	flags, t := cmd.Flags(), &f.terms
 	flags.StringArrayVar(&t.Hide, "hide", nil,
 		"leave functions that match out of stacks: what they did counts for their callers")
-	flags.BoolVar(&t.MyCode, "my-code", false, "show only your code, and what it calls, in stacks: what the "+
+	flags.BoolVar(&t.MyCode, "my-code", false, "show stacks with only your code and what it calls: what the "+
 		"framework did beyond that counts for the function that your code called")
 }
 
@@ -37,23 +37,23 @@ func (f *selectionFlags) add(cmd *cobra.Command) {
 func (f *selectionFlags) addLimits(cmd *cobra.Command) {
 	flags, t := cmd.Flags(), &f.terms
 	flags.StringVar(&f.span, "time", "", "only this span since the start: A..B, such as 1.5s..2m, or A.. or ..B")
-	flags.DurationVar(&f.from, "from", 0, "only from this time since the start on, such as 1.5s or 2m")
-	flags.DurationVar(&f.to, "to", 0, "only up to this time since the start")
+	flags.DurationVar(&f.from, "from", 0, "only what comes after this time since the start, such as 1.5s or 2m")
+	flags.DurationVar(&f.to, "to", 0, "only what comes before this time since the start")
 	flags.StringVar(&f.marks, "mark", "",
-		"only what was recorded between two marks: A..B, or A.. or ..B, by their names or #ID; whole slices of time")
+		"only what was recorded between two marks: A..B, or A.. or ..B, by name or #ID; whole slices of time")
 	flags.StringVar(&f.gcs, "gc", "", "only memory, from the end of collection A to that of B: A..B, or A.. or ..B")
 	flags.StringVar(&f.filter, "filter", "",
-		"only what the clauses in this file let through: FIELD OPERATOR VALUE, with and, or, not and parentheses")
+		"only what the clauses in this file select: FIELD OPERATOR VALUE, with and, or, not and parentheses")
 	for _, flag := range []struct {
 		to          *[]string
 		name, usage string
 	}{
 		{&t.Processes, "process", "only this process: its pid, #N for the unique id N, or a pattern of its name; " +
-			"of all patterns, !PATTERN is what does not match"},
+			"!PATTERN, in every flag with a pattern, selects what does not match"},
 		{&t.Threads, "thread", "only this thread: its tid, #N for the unique id N, or a pattern of its name"},
-		{&t.Modules, "module", "only what functions of this module allocated, or did, themselves"},
-		{&t.Namespaces, "namespace", "only what functions of this namespace allocated, or did, themselves"},
-		{&t.Functions, "function", "only what functions that match this pattern allocated, or did, themselves"},
+		{&t.Modules, "module", "only what functions of this module allocated or did themselves"},
+		{&t.Namespaces, "namespace", "only what functions of this namespace allocated or did themselves"},
+		{&t.Functions, "function", "only what functions that match this pattern allocated or did themselves"},
 		{&t.Types, "type", "only objects of types that match this pattern; no times"},
 		{&t.Focus, "focus", "only stacks with a function that matches this pattern; with !PATTERN, without one"},
 	} {
@@ -79,7 +79,7 @@ func (f *selectionFlags) of(s *session.Session) (analysis.Terms, error) {
 	from, to := f.from, f.to
 	if f.span != "" {
 		if f.from != 0 || f.to != 0 {
-			return t, usage("--time is --from and --to in one: give one of the two")
+			return t, usage("--time is the same as --from and --to: give one of the two")
 		}
 		var ok bool
 		if from, to, ok = analysis.ParseTimes(f.span); !ok {
@@ -88,7 +88,7 @@ func (f *selectionFlags) of(s *session.Session) (analysis.Terms, error) {
 	}
 	if f.marks != "" {
 		if from != 0 || to != 0 {
-			return t, usage("--mark is a span of time: give it, or --time")
+			return t, usage("--mark is a span of time, so it does not work with --time")
 		}
 		begin, end, err := analysis.ParseMarks(s, f.marks)
 		switch {

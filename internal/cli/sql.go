@@ -16,8 +16,8 @@ func newSQLCommand(e *environment) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "sql SESSION QUERY",
 		Short: "Run a read-only SQL query over a session",
-		Long: "Run one SELECT over a session, an SQLite database. docs/session.md describes its tables and views;\n" +
-			"the views functions, types, call_tree, lines, modules, allocations are made for people.",
+		Long: "Run one SELECT over a session, which is an SQLite database. docs/session.md describes its tables " +
+			"and views.\nThe views functions, types, call_tree, lines, modules, allocations are made for people.",
 		Example: "  clrprof sql app.clrprof 'select name, exclusive_bytes from functions order by 2 desc limit 10'\n" +
 			"  clrprof sql app.clrprof 'select type, sum(bytes) from allocations group by 1 order by 2 desc' --csv",
 		Args: arguments(2, 2, "a SESSION", "a QUERY"),
@@ -61,7 +61,7 @@ func openComplete(e *environment, path string) (*session.Session, error) {
 		return s, err
 	}
 	defer s.Close()
-	fmt.Fprintf(e.stderr, "clrprof: the session was cut off in state %q; sums are computed in memory\n", string(state))
+	fmt.Fprintf(e.stderr, "clrprof: the session was cut off in state %q: sums are computed in memory\n", string(state))
 	w, err := s.InMemory()
 	if err != nil {
 		return nil, err
@@ -77,9 +77,9 @@ func newCheckCommand(e *environment) *cobra.Command {
 	return &cobra.Command{
 		Use:   "check-session SESSION",
 		Short: "Check that a session does not contradict itself",
-		Long: "Check that a session does not contradict itself: references exist, all ways to add up give the same totals,\n" +
-			"each parent is the sum of itself and its children, and every stored sum equals a recomputation.\n" +
-			"Prints what is wrong, one line each, and ends with code 121 if something is.",
+		Long: "Check that a session does not contradict itself: references exist, all ways to add up give the\n" +
+			"same totals, each parent is the sum of itself and its children, and every stored sum equals a\n" +
+			"recomputation. Prints each error on a line, and ends with code 121 if there is one.",
 		Example: "  clrprof check-session app.clrprof",
 		Args:    arguments(1, 1, "a SESSION"),
 		RunE: func(_ *cobra.Command, args []string) error {

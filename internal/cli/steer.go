@@ -27,24 +27,24 @@ type steerFlags struct {
 
 func (s *steerFlags) add(f *pflag.FlagSet) {
 	f.BoolVar(&s.paused, "paused", false,
-		"record nothing until clrprof ctl resume, SIGUSR1 or the program itself says so")
+		"record nothing until clrprof ctl resume, SIGUSR1 or the program itself resumes")
 	f.BoolVar(&s.stopped, "stopped", false,
-		"record nothing until clrprof ctl start, --start-at or the program itself says so")
+		"record nothing until clrprof ctl start, --start-at or the program itself starts recording")
 	f.DurationVar(&s.after, "after", 0, "record nothing until this long after the start, such as 2m")
-	f.DurationVar(&s.For, "for", 0, "record for this long, such as 30s; the command then runs on unrecorded")
+	f.DurationVar(&s.For, "for", 0, "record for this long, such as 30s; then the command continues unrecorded")
 	f.StringVar(&s.stopWhen, "stop-when", "",
-		"record until this is so: allocated, allocations, calls or time, then > and a number, such as "+
+		"record until this condition is true: allocated, allocations, calls or time, then > and a number, such as "+
 			"'allocated > 2GB'")
 	f.BoolVar(&s.signals, "control-signals", false,
-		"SIGUSR1 to clrprof pauses and resumes, SIGUSR2 makes a mark; without this flag they go to the command")
+		"SIGUSR1 to clrprof pauses and resumes, SIGUSR2 makes a mark; without this flag the command gets both signals")
 }
 
 func (s *steerFlags) check() error {
 	switch {
 	case s.after < 0 || s.For < 0:
-		return usage("--after and --for are lengths of time, such as 30s")
+		return usage("--after and --for are durations, such as 30s")
 	case s.paused && s.after > 0:
-		return usage("--paused and --after: give one of the two, as --after is paused until then")
+		return usage("--paused and --after exclude each other, because --after is paused until then")
 	}
 	_, err := parseCondition(s.stopWhen)
 	return err

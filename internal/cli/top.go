@@ -41,11 +41,11 @@ func newTopCommand(e *environment) *cobra.Command {
 		Use:   "top [SESSION|PID]",
 		Short: "Watch a running recording: what allocates and is called now, and garbage collections",
 		Long: "Watch what clrprof run records, while it runs: which functions and types allocate now, calls with\n" +
-			"--time, the heap after each garbage collection. Without an argument it is the only recording of yours.\n" +
-			"The numbers are those of the recorder, up to a quarter of a second ago; watching costs the recorded\n" +
-			"program nothing. Rates are those of the last two seconds; what a function allocated is what it did itself.\n\n" +
-			"Keys: 1 2 3 or tab another list, s and S another order, space stops the screen while the\n" +
-			"recording goes on, arrows and page keys move, q ends. Without a terminal it is as with --once.",
+			"--time, and the heap after each garbage collection. Without an argument it watches your only\n" +
+			"recording. The numbers are at most a quarter of a second old. Watching costs the recorded program\n" +
+			"nothing. Rates are those of the last two seconds. The values of functions are exclusive.\n\n" +
+			"Keys: 1 2 3 or tab choose the list, s and S the order; space stops the screen while the recording\n" +
+			"continues; arrows and page keys scroll; q quits. Without a terminal it behaves as with --once.",
 		Example: "  clrprof top\n" +
 			"  clrprof top 1234 --sort objects/s\n" +
 			"  clrprof top app.clrprof --once --list types\n" +
@@ -54,14 +54,15 @@ func newTopCommand(e *environment) *cobra.Command {
 		RunE: func(_ *cobra.Command, args []string) error { return o.run(e, args) },
 	}
 	f := cmd.Flags()
-	f.BoolVar(&o.once, "once", false, "print the rates of a quarter of a second as text, and end")
-	f.BoolVar(&o.json, "json", false, "print messages as JSON, one per line, until the recording ends; with --once: "+
-		"one with all so far (docs/live.md)")
+	f.BoolVar(&o.once, "once", false, "print the rates of a quarter of a second as text, then end")
+	f.BoolVar(&o.json, "json", false, "print messages as JSON, one per line, until the recording ends; with "+
+		"--once: one message with everything so far (docs/live.md)")
 	f.StringVar(&o.sort, "sort", top.Orders()[0], "order of functions and types: "+strings.Join(top.Orders(), ", "))
-	f.StringVar(&o.list, "list", lists[0], "which list --once prints: "+strings.Join(lists, ", "))
+	f.StringVar(&o.list, "list", lists[0], "the list that --once prints: "+strings.Join(lists, ", "))
 	f.IntVar(&o.rows, "top", onceRows, "rows that --once prints, 0: all")
-	f.IntVar(&o.width, "width", 0, "columns that --once prints in (default: the terminal's; unlimited without one)")
-	f.StringVar(&o.color, "color", "auto", "colours: auto (on a terminal, unless NO_COLOR is set), always, never")
+	f.IntVar(&o.width, "width", 0, "width of the output of --once, in columns (default: the terminal's; unlimited "+
+		"without one)")
+	f.StringVar(&o.color, "color", "auto", "colours: auto (in a terminal, unless NO_COLOR is set), always, never")
 	return cmd
 }
 

@@ -38,8 +38,9 @@ type traceFlags struct {
 func (x *traceFlags) add(f *pflag.FlagSet) {
 	f.StringVar(&x.path, "trace", "", "record calls and times, and write each event in order (calls, their ends, "+
 		"exceptions, marks, collections) to this file: .json for Perfetto and Chrome, .csv, or either with .gz")
-	f.StringVar(&x.limit, "trace-limit", defaultTraceLimit, "with --trace: events that are kept, at 16 bytes each; the "+
-		"trace ends there, and the rest is counted; with :ring after the size it keeps the last events instead")
+	f.StringVar(&x.limit, "trace-limit", defaultTraceLimit, "with --trace: the size of the trace, at 16 bytes for "+
+		"each event; at the limit the trace ends, and later events are only counted; with :ring after the size it "+
+		"keeps the last events instead")
 }
 
 // check refuses what no trace can be.
@@ -81,7 +82,7 @@ func (x *traceFlags) options(force bool) (collect.Trace, error) {
 		return collect.Trace{}, nil
 	}
 	if _, err := os.Stat(x.path); err == nil && !force {
-		err := fmt.Errorf("--trace: %s exists: use -f to replace it, or another name", x.path)
+		err := fmt.Errorf("--trace: %s exists: use -f to replace it, or give another name", x.path)
 		return collect.Trace{}, exit(exitUnwritable, err)
 	}
 	if _, err := newOutput(x.path, force); err != nil { // a folder, or what cannot be looked at
@@ -146,18 +147,18 @@ func recoverTrace(n *notes, sessionPath string, found collect.Recovered, force b
 func tellTraceLosses(n *notes, t *calltrace.Totals) {
 	switch d := t.Dropped; {
 	case d.Err != nil:
-		n.say("the trace lacks %d events, which could not be stored: %v", d.Events, d.Err)
+		n.say("the trace lacks %d events that could not be stored: %v", d.Events, d.Err)
 	case d.First:
-		n.say("the trace has only the last events: it lacks %d that came before them; --trace-limit gives it more room, "+
-			"--include and --exclude choose functions", d.Events)
+		n.say("the trace has only the last events: %d earlier events are missing; --trace-limit gives it more "+
+			"room, --include and --exclude choose functions", d.Events)
 	case d.Events > 0:
-		n.say("the trace ends at its limit: it lacks %d later events; --trace-limit gives it more room, "+
+		n.say("the trace ends at its limit: %d later events are missing; --trace-limit gives it more room, "+
 			"--include and --exclude choose functions", d.Events)
 	}
 	if t.Missed > 0 {
-		n.say("the trace lacks %d events, which came faster than they could be stored: it says where", t.Missed)
+		n.say("the trace lacks %d events that came faster than they could be stored: it shows where", t.Missed)
 	}
 	if t.NotTold > 0 {
-		n.say("the trace lacks %d beginnings and ends of collections, for want of memory", t.NotTold)
+		n.say("the trace lacks %d beginnings and ends of collections, for lack of memory", t.NotTold)
 	}
 }

@@ -29,13 +29,14 @@ func newViewCommand(e *environment) *cobra.Command {
 	v := &viewFlags{}
 	cmd := &cobra.Command{
 		Use:   "view SESSION [OLDER]",
-		Short: "Look at a session in a browser",
-		Long: "Serve a page that shows a session, and print its address. The page comes from clrprof itself and needs no network; it\n" +
-			"shows the same numbers as report. With two sessions it also compares the first with the second, older one.\n\n" +
-			"Of a session that is being recorded, also by the id of a process, it shows what happens at the moment, and the\n" +
-			"session when the program has ended.\n\n" +
-			"The address works once, in the browser that opens it; other users of the machine and other pages cannot read\n" +
-			"the session. Ctrl-C ends it.",
+		Short: "Show a session in a browser",
+		Long: "Serve a page that shows a session, and print its address. The page is part of clrprof and needs no\n" +
+			"network. It shows the same numbers as report. With two sessions it also compares the first with\n" +
+			"the second, older one.\n\n" +
+			"If the session is being recorded, the page shows the recording, and the session when the program\n" +
+			"has ended. Such a session can also be named by the id of a recorded process.\n\n" +
+			"The address works once, in the browser that opens it. Other users of the machine and other pages\n" +
+			"cannot read the session. Ctrl-C ends it.",
 		Example: "  clrprof view app.clrprof\n" +
 			"  clrprof view app.clrprof --open\n" +
 			"  clrprof view 4711\n" +
@@ -44,7 +45,7 @@ func newViewCommand(e *environment) *cobra.Command {
 		RunE: func(cmd *cobra.Command, args []string) error { return v.run(e, cmd.Context(), args) },
 	}
 	f := cmd.Flags()
-	f.StringVar(&v.listen, "listen", anyPort, "address and port to serve the page on; port 0: any that is free")
+	f.StringVar(&v.listen, "listen", anyPort, "address and port to serve the page on; port 0: any free port")
 	f.BoolVar(&v.open, "open", false, "open the page in the default browser (xdg-open)")
 	return cmd
 }

@@ -40,7 +40,7 @@ func (c *ctlFlags) wait(name string, args []string) error {
 	case !slices.Contains(waitChoices, args[0]):
 		return exit(exitUsage, report.Unknown("state", args[0], waitChoices))
 	case (args[0] == waitMark) != (len(args) == 2):
-		return usage("clrprof ctl wait: want a NAME after mark, and nothing after other words")
+		return usage("clrprof ctl wait: want a NAME after mark, and nothing after the other states")
 	case c.pid != 0:
 		return usage("clrprof ctl wait is about all processes: --process cannot be given")
 	}
@@ -61,7 +61,7 @@ func (c *ctlFlags) wait(name string, args []string) error {
 		}
 		<-tick.C
 		if c.timeout > 0 && time.Since(begun) > c.timeout {
-			return exit(exitUnreadable, fmt.Errorf("wait %s: %s: not so in %s", args[0], path, c.timeout))
+			return exit(exitUnreadable, fmt.Errorf("wait %s: %s: not reached within %s", args[0], path, c.timeout))
 		}
 	}
 }
