@@ -224,6 +224,7 @@ type chromeEvent struct {
 	Phase    string   `json:"ph"`
 	PID, TID *int64   `json:",omitempty"`
 	Time     *float64 `json:"ts"`
+	Took     float64  `json:"dur"`
 	Name     string
 	Scope    string `json:"s"`
 	Args     map[string]any
@@ -233,7 +234,7 @@ type chromeEvent struct {
 type chromeTrace struct {
 	Events []chromeEvent `json:"traceEvents"`
 	Other  struct {
-		Events, Limit, Memory, Collections, Open int64
+		Events, Limit, Memory, Collections, Open, System, SystemLost int64
 	} `json:"-"`
 	OtherData map[string]any `json:"otherData"`
 }
@@ -254,8 +255,9 @@ func readChrome(t *testing.T, path string) chromeTrace {
 	out.Other.Events, out.Other.Limit = number("events"), number("lost_limit")
 	out.Other.Memory, out.Other.Open = number("lost_memory"), number("calls_not_ended")
 	out.Other.Collections = number("lost_collections")
+	out.Other.System, out.Other.SystemLost = number("system_events"), number("lost_system_events")
 	depth, last := map[string]int64{}, map[string]float64{}
-	open := int64(0)
+	open, system := int64(0), int64(0)
 	for i, e := range out.Events {
 		if e.PID == nil || e.TID == nil || (e.Time == nil) != (e.Phase == "M") || (e.Name == "") != (e.Phase == "E") {
 			t.Fatalf("event %d: %+v", i, e)
@@ -277,6 +279,8 @@ func readChrome(t *testing.T, path string) chromeTrace {
 			if !slices.Contains([]string{"g", "p", "t"}, e.Scope) {
 				t.Fatalf("event %d: %+v", i, e)
 			}
+		case "X":
+			system++
 		case "M":
 		default:
 			t.Fatalf("event %d: %+v", i, e)
@@ -284,6 +288,9 @@ func readChrome(t *testing.T, path string) chromeTrace {
 	}
 	for _, n := range depth {
 		open += n
+	}
+	if system != out.Other.System {
+		t.Errorf("the operating system acted %d times, and the trace says %d", system, out.Other.System)
 	}
 	if open != out.Other.Open {
 		t.Errorf("%d calls have not ended, and the trace says %d", open, out.Other.Open)

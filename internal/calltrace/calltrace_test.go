@@ -124,6 +124,60 @@ func TestGap(t *testing.T) {
 	compare(t, "totals", Totals{Events: 6, Missed: 8, Open: 1}, totals)
 }
 
+func acted(thread, at, until int64) Record {
+	return Record{Kind: System, Time: at, Until: until, Process: 1, Thread: thread, At: int(until)}
+}
+
+// TestSystem: what the operating system did is within the interval of its thread, also where its begin is rounded to
+// before that or the exception is in the middle of it; while events are lost, after the last one, and where there is none.
+func TestSystem(t *testing.T) {
+	s := newStore(t, math.MaxInt64)
+	add(s, 1, 1, enter(10, 1, 1), enter(20, 2, 2), wire.TraceEvent{Ticks: 25, Value: 3, What: 2<<wire.TraceKindBits | wire.TraceThrown},
+		exit(30, 2, 2))
+	s.Add(one, wire.TraceChunkHead{Thread: 1, Used: 1, Kept: 0, Sequence: 2, Lost: 2, LostTicks: 40}, encoded(exit(60, 1, 1)))
+	r := recorded(s)
+	r.Processes[0].Lost = map[uint32]Missed{1: {Events: 3, Ticks: 80}}
+	have, totals := records(t, r, acted(101, 70, 75), acted(101, 9, 20), acted(101, 21, 30), Record{Kind: Mark, Time: 21, Name: "m"},
+		acted(101, 35, 40), acted(101, 41, 50), acted(101, 84, 90), acted(101, 80, 85), acted(109, 1, 100))
+	compare(t, "records", []Record{
+		{Kind: System, Time: 1, Process: 1, Thread: 109, Until: 100, At: 100},
+		{Kind: Enter, Time: 10, Process: 1, Thread: 101, Function: 101, Depth: 1},
+		{Kind: System, Time: 10, Process: 1, Thread: 101, Until: 20, At: 20},
+		{Kind: Enter, Time: 20, Process: 1, Thread: 101, Function: 102, Depth: 2},
+		{Kind: Mark, Time: 21, Name: "m"},
+		{Kind: System, Time: 21, Process: 1, Thread: 101, Until: 30, At: 30},
+		{Kind: Thrown, Time: 25, Process: 1, Thread: 101, Type: 103, Depth: 2},
+		{Kind: Exit, Time: 30, Process: 1, Thread: 101, Function: 102, Depth: 2},
+		{Kind: System, Time: 35, Process: 1, Thread: 101, Until: 40, At: 40},
+		{Kind: Exit, Time: 40, Process: 1, Thread: 101, Function: 101, Depth: 1, CutEnd: true},
+		{Kind: Gap, Time: 40, Process: 1, Thread: 101, Lost: 2, Until: 60},
+		{Kind: System, Time: 41, Process: 1, Thread: 101, Until: 50, At: 50},
+		{Kind: Exit, Time: 60, Process: 1, Thread: 101, Function: 101, Depth: 1, CutBegin: true},
+		{Kind: System, Time: 70, Process: 1, Thread: 101, Until: 75, At: 75},
+		{Kind: Gap, Time: 80, Process: 1, Thread: 101, Lost: 1},
+		{Kind: System, Time: 80, Process: 1, Thread: 101, Until: 85, At: 85},
+		{Kind: System, Time: 85, Process: 1, Thread: 101, Until: 90, At: 90},
+	}, have)
+	compare(t, "totals", Totals{Events: 5, Missed: 3, System: 8}, totals)
+}
+
+// TestSystemOfLast: of a thread of which the last events are kept there is what the operating system did since the first
+// of these, and the rest is counted, also that of threads of which none is kept.
+func TestSystemOfLast(t *testing.T) {
+	s := ring(t, 1)
+	add(s, 1, 1, enter(1, 1, 1), enter(2, 2, 2))
+	add(s, 1, 2, exit(8, 2, 2), exit(9, 1, 1))
+	have, totals := records(t, recorded(s), acted(101, 1, 2), acted(101, 2, 8), acted(101, 8, 9), acted(102, 3, 9))
+	compare(t, "records", []Record{
+		{Kind: Gap, Time: 8, Process: 1, Thread: 101, Lost: 2, Until: 8, First: true},
+		{Kind: Exit, Time: 8, Process: 1, Thread: 101, Function: 102, Depth: 2, CutBegin: true},
+		{Kind: System, Time: 8, Process: 1, Thread: 101, Until: 9, At: 9},
+		{Kind: Exit, Time: 9, Process: 1, Thread: 101, Function: 101, Depth: 1, CutBegin: true},
+	}, have)
+	compare(t, "totals", Totals{Events: 2, Keeps: Last, Dropped: Lost{Events: 2, Limit: true, First: true}, System: 1,
+		SystemBefore: 3}, totals)
+}
+
 // TestLimit: a store keeps what there is room for, and nothing after that.
 func TestLimit(t *testing.T) {
 	s := newStore(t, 3*EventSize)

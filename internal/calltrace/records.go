@@ -28,6 +28,7 @@ const (
 	End                    // one ended
 	Mark                   // a moment was marked
 	Gap                    // events of the thread were lost
+	System                 // the operating system acted, from here to Until
 )
 
 // Record is an event with the session's ids.
@@ -36,14 +37,15 @@ type Record struct {
 	Time     int64 // nanoseconds since the session's start
 	Process  int64 // 0: of all
 	Thread   int64 // 0: of none
-	Function int64 // of Enter, Exit and Caught
+	Function int64 // of Enter, Exit, Caught and System
 	Type     int64 // of Thrown
 	Depth    int   // calls on the stack, with that which begins or ends
 	// Of Exit. CutEnd: its event was lost, and this is when the first of those that were lost was. CutBegin: that of
 	// its beginning was lost.
 	CutEnd, CutBegin bool
 	Lost             uint64 // of Gap: how many events
-	Until            int64  // of Gap: the time of the first that is there again, 0: there is none
+	Until            int64  // of Gap: the time of the first that is there again, 0: there is none; of System: its end
+	At               int    // of System: its place in the list of who knows more of it
 	First            bool   // of Gap: those before the first that is there, as only the last ones are kept
 	Generations      uint32 // of Begin: bit n, generation n is collected
 	Induced          bool   // of Begin
@@ -83,19 +85,25 @@ type Totals struct {
 	Missed  uint64 // for which agents had no room
 	NotTold uint64 // beginnings and ends of collections that are missing, too
 	Open    uint64 // calls that had not ended
+	// What the operating system did: how often it acted, and of these how often before the first event of a thread, of
+	// which only the last ones are kept. SystemLost is how many of these events have no place in the session's list.
+	System, SystemBefore, SystemLost uint64
 }
 
-// Lost is how many events are not there.
+// Lost is how many events of calls and collections are not there.
 func (t *Totals) Lost() uint64 { return t.Dropped.Events + t.Missed + t.NotTold }
 
 // PartEvents is how many events of a thread are in memory at once.
 const PartEvents = 512
 
 // Records calls fn with all events in the order of time, those of one thread in the order in which they happened, and
-// with other records of the session, which are in the order of time. An error of fn ends it.
+// with other records of the session, which are in the order of time. Those of the kind System are among the events of
+// their thread: after the one at which the interval begins, and before the one that ends it, however times are rounded.
+// An error of fn ends it.
 func (r *Recorded) Records(others []Record, fn func(*Record) error) (Totals, error) {
 	totals := Totals{Events: uint64(r.Store.Events()), Keeps: r.Store.Keeps(), Dropped: r.Store.Dropped()}
-	streams, err := r.threads()
+	others, acted := apart(others)
+	streams, err := r.threads(acted, &totals)
 	if err != nil {
 		return totals, err
 	}
@@ -116,6 +124,9 @@ func (r *Recorded) Records(others []Record, fn func(*Record) error) (Totals, err
 		if err := fn(&s.ready[0]); err != nil {
 			return totals, err
 		}
+		if s.ready[0].Kind == System {
+			totals.System++
+		}
 		s.ready = s.ready[1:]
 		switch ok, err := s.fill(r.Store); {
 		case err != nil:
@@ -128,8 +139,25 @@ func (r *Recorded) Records(others []Record, fn func(*Record) error) (Totals, err
 	}
 	for _, t := range streams {
 		totals.Open += uint64(len(t.open))
+		totals.SystemBefore += t.actedBefore
 	}
 	return totals, nil
+}
+
+// apart takes what the operating system did out of a list, by thread, each in the order of ends.
+func apart(list []Record) (others []Record, acted map[int64][]Record) {
+	acted = map[int64][]Record{}
+	for _, r := range list {
+		if r.Kind == System {
+			acted[r.Thread] = append(acted[r.Thread], r)
+		} else {
+			others = append(others, r)
+		}
+	}
+	for _, of := range acted {
+		slices.SortStableFunc(of, func(a, b Record) int { return cmp.Compare(a.Until, b.Until) })
+	}
+	return others, acted
 }
 
 // begin makes a queue of the records. Where only the last events are kept, it begins with the first of these.
@@ -156,8 +184,9 @@ func (r *Recorded) begin(lists [][]Record, threads []*thread) (queue, error) {
 	return live, nil
 }
 
-// threads groups the blocks by thread.
-func (r *Recorded) threads() ([]*thread, error) {
+// threads groups the blocks by thread, with what the operating system did to it. Where only the last events are kept, a
+// thread of which there are none has nothing at all.
+func (r *Recorded) threads(acted map[int64][]Record, totals *Totals) ([]*thread, error) {
 	var out []*thread
 	for _, b := range r.Store.ordered() {
 		if n := len(out); n > 0 && out[n-1].process.Key == b.Process && out[n-1].id == b.Head.Thread {
@@ -187,6 +216,16 @@ func (r *Recorded) threads() ([]*thread, error) {
 			return nil, fmt.Errorf("%w: events of thread %d of process %d, which was never described", ErrCorrupt,
 				t.id, t.process.Key.PID)
 		}
+		t.acted = acted[t.session]
+		delete(acted, t.session)
+	}
+	for _, session := range slices.Sorted(maps.Keys(acted)) {
+		if r.Store.Dropped().First {
+			totals.SystemBefore += uint64(len(acted[session]))
+			continue
+		}
+		out = append(out, &thread{process: &Process{ID: acted[session][0].Process}, session: session,
+			acted: acted[session]})
 	}
 	return out, nil
 }
@@ -209,6 +248,10 @@ type thread struct {
 	last    int64 // time of the last record
 	open    []call
 	part    []byte
+	// What the operating system did and is not told yet, and how often it did before the first event that is kept.
+	acted       []Record
+	actedBefore uint64
+	actedUntil  int64 // the end of the last one
 }
 
 // next appends the records of some events. io.EOF: there are no more.
@@ -240,6 +283,8 @@ func (t *thread) next(s *Store, out []Record) ([]Record, error) {
 				return out, err
 			}
 		}
+		kind := e.What & (1<<wire.TraceKindBits - 1)
+		out = t.tellActed(out, at, kind == wire.TraceThrown || kind == wire.TraceCaught)
 		t.last = at
 		if out, err = t.event(out, e, at); err != nil {
 			return out, err
@@ -258,12 +303,30 @@ func (t *thread) record(kind Kind, at int64) Record {
 	return Record{Kind: kind, Time: at, Process: t.process.ID, Thread: t.session}
 }
 
+// tellActed tells what the operating system did up to an event: the intervals that have ended, and those that go on if
+// that is an event within intervals.
+func (t *thread) tellActed(out []Record, at int64, within bool) []Record {
+	for len(t.acted) > 0 && (t.acted[0].Until <= at || within && t.acted[0].Time < at) {
+		r := t.acted[0]
+		t.acted = t.acted[1:]
+		r.Time = max(r.Time, t.last, t.actedUntil)
+		r.Until = max(r.Until, r.Time)
+		t.last, t.actedUntil = r.Time, r.Until
+		out = append(out, r)
+	}
+	return out
+}
+
 // gaps tells what is lost before a block.
 func (t *thread) gaps(out []Record, b *Block, at int64, keeps Keep) ([]Record, error) {
 	if t.first && keeps == Last && b.before.thread > 0 {
 		gap := t.record(Gap, at)
 		gap.Lost, gap.Until, gap.First = b.before.thread+b.Head.Lost, at, true
 		t.first, t.lost = false, b.Head.Lost
+		for len(t.acted) > 0 && t.acted[0].Until <= at {
+			t.acted = t.acted[1:]
+			t.actedBefore++
+		}
 		return append(out, gap), nil
 	}
 	t.first = false
@@ -280,6 +343,7 @@ func (t *thread) gap(out []Record, head *wire.TraceChunkHead, until int64) ([]Re
 		return out, err
 	}
 	from = min(max(from, t.last), until)
+	out = t.tellActed(out, from, false)
 	out = t.endAbove(out, int(head.Kept), from)
 	gap := t.record(Gap, from)
 	gap.Lost, gap.Until = head.Lost-t.lost, until
@@ -289,17 +353,18 @@ func (t *thread) gap(out []Record, head *wire.TraceChunkHead, until int64) ([]Re
 
 // missed tells of what was lost after the last event, and that there is no more. Which calls ended there nobody knows.
 func (t *thread) missed(out []Record) ([]Record, error) {
-	m := t.process.Lost[t.id]
-	if m.Events <= t.lost {
-		return out, io.EOF
+	if m := t.process.Lost[t.id]; m.Events > t.lost {
+		at, err := t.process.Time(m.Ticks)
+		if err != nil {
+			return out, err
+		}
+		at = max(at, t.last)
+		out = t.tellActed(out, at, false)
+		gap := t.record(Gap, at)
+		gap.Lost = m.Events - t.lost
+		out, t.last = append(out, gap), at
 	}
-	at, err := t.process.Time(m.Ticks)
-	if err != nil {
-		return out, err
-	}
-	gap := t.record(Gap, max(at, t.last))
-	gap.Lost = m.Events - t.lost
-	return append(out, gap), io.EOF
+	return t.tellActed(out, math.MaxInt64, false), io.EOF
 }
 
 // endAbove ends calls that are deeper, though nothing says so.

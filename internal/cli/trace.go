@@ -37,7 +37,8 @@ type traceFlags struct {
 
 func (x *traceFlags) add(f *pflag.FlagSet) {
 	f.StringVar(&x.path, "trace", "", "record calls and times, and write each event in order (calls, their ends, "+
-		"exceptions, marks, collections) to this file: .json for Perfetto and Chrome, .csv, or either with .gz")
+		"exceptions, marks, collections, what --events lists) to this file: .json for Perfetto and Chrome, .csv, or "+
+		"either with .gz")
 	f.StringVar(&x.limit, "trace-limit", defaultTraceLimit, "with --trace: the size of the trace, at 16 bytes for "+
 		"each event; at the limit the trace ends, and later events are only counted; with :ring after the size it "+
 		"keeps the last events instead")
@@ -117,7 +118,11 @@ func writeTrace(n *notes, sessionPath string, r *calltrace.Recorded, recorded er
 	if err != nil {
 		return err
 	}
-	n.say("trace %s: %s", path, plural(int(totals.Events), "event", "events"))
+	more := ""
+	if totals.System > 0 {
+		more = fmt.Sprintf(", and %d of the operating system", totals.System)
+	}
+	n.say("trace %s: %s%s", path, plural(int(totals.Events), "event", "events"), more)
 	tellTraceLosses(n, &totals)
 	return exit(exitUnwritable, recorded)
 }
@@ -157,6 +162,10 @@ func tellTraceLosses(n *notes, t *calltrace.Totals) {
 	}
 	if t.Missed > 0 {
 		n.say("the trace lacks %d events that came faster than they could be stored: it shows where", t.Missed)
+	}
+	if t.SystemLost > 0 {
+		n.say("the trace lacks %d events of the operating system, for which their list had no room (--event-limit)",
+			t.SystemLost)
 	}
 	if t.NotTold > 0 {
 		n.say("the trace lacks %d beginnings and ends of collections, for lack of memory", t.NotTold)

@@ -90,7 +90,7 @@ export/pprof: analysis export/protobuf session
 export/otlp: analysis export/protobuf session
 export/firefox: analysis quantity session
 export/chrome: analysis session
-export/trace: calltrace session
+export/trace: analysis calltrace session
 export/vsperf: analysis report
 export/document: analysis report report/encode report/words session
 mcp: analysis quantity report report/encode report/text report/words rules session

@@ -16,7 +16,7 @@ var titles = []string{"Time", "Event", "Function Name", "Module Name", "Depth", 
 // events are the words of the column Event.
 var events = map[calltrace.Kind]string{calltrace.Enter: "Enter", calltrace.Exit: "Exit", calltrace.Thrown: "Exception",
 	calltrace.Caught: "Catch", calltrace.Begin: "GC Begin", calltrace.End: "GC End", calltrace.Mark: "Mark",
-	calltrace.Gap: "Lost"}
+	calltrace.Gap: "Lost", calltrace.System: "System"}
 
 // csvWriter writes a line for each event.
 type csvWriter struct {
@@ -97,8 +97,22 @@ func (w *csvWriter) text(r *calltrace.Record) string {
 		return r.Name + ": " + r.Text
 	case calltrace.Gap:
 		return lost(r)
+	case calltrace.System:
+		return w.system(r)
 	}
 	return ""
+}
+
+// system says why the operating system acted, until when, and how much of what it did.
+func (w *csvWriter) system(r *calltrace.Record) string {
+	e := &w.names.acted[r.At]
+	text := fmt.Appendf(nil, "%s, until %d:", e.Reason(), r.Until)
+	for _, a := range e.Amounts() {
+		if a.Value != 0 {
+			text = fmt.Appendf(text, " %s=%d", a.Key, a.Value)
+		}
+	}
+	return string(text)
 }
 
 func lost(r *calltrace.Record) string {
@@ -117,6 +131,10 @@ func (w *csvWriter) end(t *calltrace.Totals) error {
 		r := &calltrace.Record{Kind: calltrace.Gap}
 		fmt.Fprintf(w.out, ",%s%s,%s%s\n", cell(events[calltrace.Gap]), w.function(0), w.place(r),
 			cell(fmt.Sprintf("%d events of all threads, after the limit of the trace", t.Dropped.Events)))
+	}
+	if t.SystemLost > 0 {
+		fmt.Fprintf(w.out, ",%s%s,%s%s\n", cell(events[calltrace.Gap]), w.function(0), w.place(&calltrace.Record{}),
+			cell(fmt.Sprintf("%d events of the operating system in all threads, for which its list had no room", t.SystemLost)))
 	}
 	return nil
 }

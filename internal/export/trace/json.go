@@ -139,8 +139,25 @@ func (w *jsonWriter) record(r *calltrace.Record) error {
 		w.collections[r.Process]--
 		w.event('E', r.Time, r.Process, collectionTrack)
 		return w.args("")
+	case calltrace.System:
+		return w.system(r, tid)
 	}
 	return nil
+}
+
+// system writes what the operating system did as a slice of the thread, in the call that ran.
+func (w *jsonWriter) system(r *calltrace.Record, tid int64) error {
+	e := &w.names.acted[r.At]
+	w.event('X', r.Time, r.Process, tid)
+	w.line = appendMicros(append(w.line, `,"dur":`...), r.Until-r.Time)
+	w.name(quoted(e.Reason()))
+	args := fmt.Appendf(nil, `"kind":"system","function":%s`, w.function(r.Function))
+	for _, a := range e.Amounts() {
+		if a.Value != 0 {
+			args = fmt.Appendf(args, `,"%s":%d`, a.Key, a.Value)
+		}
+	}
+	return w.args(string(args))
 }
 
 func (w *jsonWriter) exit(r *calltrace.Record, tid int64) error {
@@ -176,7 +193,8 @@ func (w *jsonWriter) end(t *calltrace.Totals) error {
 		keeps = "last"
 	}
 	_, err := fmt.Fprintf(w.out, "\n],\"otherData\":{\"session\":%s,\"events\":%d,\"keeps\":\"%s\","+
-		"\"lost_limit\":%d,\"lost_memory\":%d,\"lost_collections\":%d,\"calls_not_ended\":%d}}\n", quoted(w.names.session), t.Events,
-		keeps, t.Dropped.Events, t.Missed, t.NotTold, t.Open)
+		"\"lost_limit\":%d,\"lost_memory\":%d,\"lost_collections\":%d,\"calls_not_ended\":%d,"+
+		"\"system_events\":%d,\"system_events_before\":%d,\"lost_system_events\":%d}}\n", quoted(w.names.session), t.Events,
+		keeps, t.Dropped.Events, t.Missed, t.NotTold, t.Open, t.System, t.SystemBefore, t.SystemLost)
 	return err
 }

@@ -21,6 +21,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/clrprof/clrprof/internal/analysis"
 	"github.com/clrprof/clrprof/internal/calltrace"
 	"github.com/clrprof/clrprof/internal/session"
 )
@@ -77,6 +78,7 @@ type names struct {
 	inOrder   []session.ThreadID
 	functions map[int64]function
 	types     map[int64]string
+	acted     []analysis.SystemEvent // what Record.At of the kind System is an index of
 }
 
 type function struct{ name, module string }
@@ -88,8 +90,8 @@ type writer interface {
 	end(t *calltrace.Totals) error
 }
 
-// Write writes a trace with the names, the marks and the collections of its session. Errors are those of reading
-// either, which wrap calltrace.ErrCorrupt where the trace is damaged, and of out.
+// Write writes a trace with the names, the marks, the collections and the system events of its session. Errors are
+// those of reading either, which wrap calltrace.ErrCorrupt where the trace is damaged, and of out.
 func Write(out io.Writer, format Format, s *session.Session, r *calltrace.Recorded) (calltrace.Totals, error) {
 	n, err := read(s)
 	if err != nil {
@@ -99,13 +101,18 @@ func Write(out io.Writer, format Format, s *session.Session, r *calltrace.Record
 	if err != nil {
 		return calltrace.Totals{}, err
 	}
+	acted, lost, err := n.readActed(s)
+	if err != nil {
+		return calltrace.Totals{}, err
+	}
 	buffered := bufio.NewWriterSize(out, 1<<16)
 	var w writer = newJSON(buffered, n)
 	if format == CSV {
 		w = newCSV(buffered, n)
 	}
 	w.begin()
-	totals, err := r.Records(others, w.record)
+	totals, err := r.Records(append(others, acted...), w.record)
+	totals.SystemLost = lost
 	if err != nil {
 		return totals, err
 	}
@@ -227,4 +234,27 @@ func records(s *session.Session) ([]calltrace.Record, error) {
 	}
 	calltrace.Sort(out)
 	return out, nil
+}
+
+// readActed reads what the operating system did, and how often the list has no room for it.
+func (n *names) readActed(s *session.Session) (out []calltrace.Record, lost uint64, err error) {
+	source, err := analysis.Open(s, analysis.Selection{})
+	if err != nil {
+		return nil, 0, err
+	}
+	if n.acted, err = source.SystemEvents(); err != nil {
+		return nil, 0, err
+	}
+	for i := range n.acted {
+		e := &n.acted[i]
+		out = append(out, calltrace.Record{Kind: calltrace.System, Time: int64(e.Begin()), Until: int64(e.End), At: i,
+			Process: int64(e.Process), Thread: int64(e.Thread), Function: int64(e.At.Function)})
+	}
+	losses, err := s.Losses()
+	for _, l := range losses {
+		if l.Reason == session.LossSystemEvents {
+			lost += uint64(l.Events)
+		}
+	}
+	return out, lost, err
 }

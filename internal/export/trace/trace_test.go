@@ -25,6 +25,28 @@ func event(at uint64, kind, depth, value uint32) wire.TraceEvent {
 	return wire.TraceEvent{Ticks: at, Value: value, What: depth<<wire.TraceKindBits | kind}
 }
 
+// act lets the operating system act before a call, around an exception, while events are lost, after all events of a
+// thread, and in a thread that has none.
+func act(b *sessiontest.Builder, p session.ProcessID) {
+	b.Timed(p, 0, 0)
+	main, load := sessiontest.Frame{Function: 1, Line: 4}, sessiontest.Frame{Function: 2}
+	idle := b.Thread(p, "idle")
+	for i, e := range []struct {
+		timing session.TimingID
+		event  session.SystemEvent
+	}{
+		{b.Timing(1, false, main), session.SystemEvent{End: 2000, Length: 1001, MinorFaults: 3}}, // rounded: from 999 on
+		{b.Timing(1, true, main, load), session.SystemEvent{End: 2600, Length: 599, Voluntary: 2, Blocked: 400, Ready: 10}},
+		{b.Timing(1, true, main), session.SystemEvent{End: 3200, Length: 50, Preempted: 1, Ready: 40}},
+		{b.Timing(2, true, main), session.SystemEvent{End: 2_500_000, Length: 100, Calls: 2}},
+		{b.Timing(idle, true, main), session.SystemEvent{End: 8000, Length: 7000, Voluntary: 1, Blocked: 6500}},
+	} {
+		e.event.ID, e.event.Timing = session.SystemEventID(i+1), e.timing
+		b.SystemEvents = append(b.SystemEvents, e.event)
+	}
+	b.Losses = append(b.Losses, session.Loss{Process: p, Reason: session.LossSystemEvents, Events: 6})
+}
+
 // shop is a session of two threads, one of which has the number of one that has ended, with marks, a collection, an
 // exception, and events that are lost.
 func shop(t *testing.T, keeps calltrace.Keep) (*session.Session, *calltrace.Recorded) {
@@ -41,6 +63,7 @@ func shop(t *testing.T, keeps calltrace.Keep) (*session.Session, *calltrace.Reco
 	b.Marks = []session.Mark{{ID: 1, Time: 1500, Name: "load", Text: "a \"text\"", Process: p, Thread: 1, Source: session.MarkAPI},
 		{ID: 2, Time: 9000, Name: "all", Source: session.MarkSignal}}
 	b.GCs = []session.GC{{ID: 1, Process: p, Number: 1, Generation: 1, Collected: 3, Induced: true, Begin: 2100, Pause: 300}}
+	act(b, p)
 	path := filepath.Join(t.TempDir(), "shop.clrprof")
 	if err := b.Write(path); err != nil {
 		t.Fatal(err)
@@ -87,7 +110,8 @@ func TestGolden(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		want := calltrace.Totals{Events: 11, Dropped: calltrace.Lost{Events: 1, Limit: true}, Missed: 7, NotTold: 2}
+		want := calltrace.Totals{Events: 11, Dropped: calltrace.Lost{Events: 1, Limit: true}, Missed: 7, NotTold: 2, System: 5,
+			SystemLost: 6}
 		if d := cmp.Diff(want, totals); d != "" {
 			t.Errorf("totals (-want +have)\n%s", d)
 		}
@@ -121,7 +145,8 @@ func TestLast(t *testing.T) {
 	for format, want := range map[Format][]string{
 		CSV: {`6000,"Lost","","",,10000002,"worker ""1""",77,"Shop","2 events of the thread before this one",`},
 		JSON: {`"name":"events before this one","s":"t","args":{"kind":"loss","events":2}`,
-			`"events":1,"keeps":"last","lost_limit":11,"lost_memory":7,`},
+			`"events":1,"keeps":"last","lost_limit":11,"lost_memory":7,`,
+			`"system_events":1,"system_events_before":4,`},
 	} {
 		var out bytes.Buffer
 		if _, err := Write(&out, format, s, r); err != nil {
