@@ -209,7 +209,7 @@
 #define WIRE_DORMANT_RECORDING 0x2u
 #define WIRE_DORMANT_LEAVING 0x3u /* the recording ends */
 #define WIRE_DORMANT_ENDED 0x4u /* the process ends */
-#define WIRE_MAX_COUNTERS 0x4u /* CPU counters */
+#define WIRE_MAX_COUNTERS 0x6u /* CPU counters */
 #define WIRE_COUNTER_FAULTS 0x0u /* page faults */
 #define WIRE_COUNTER_MINOR_FAULTS 0x1u /* without the disk */
 #define WIRE_COUNTER_MAJOR_FAULTS 0x2u /* with it */
@@ -349,13 +349,13 @@ struct wire_header {
     uint32_t snapshots; /* heap snapshots that are complete, lifetime */
     uint32_t counters; /* CPU counters that are read at each event, time */
     uint64_t trace_freed; /* how often the collector has set a TraceChunk to TraceFree; it writes this after that */
-    struct wire_cpu_counter cpu_counters[4]; /* which they are */
+    struct wire_cpu_counter cpu_counters[6]; /* which they are */
     uint32_t ready; /* the last of ControlHeader.Ready for which all probes were in */
     uint32_t probes_out; /* functions whose probes are taken out while nothing is recorded, or are about to be */
     uint32_t system_events; /* EventSched and so on: what is listed, time */
     uint32_t reserved;
 };
-_Static_assert(sizeof(struct wire_header) == 1816, "layout");
+_Static_assert(sizeof(struct wire_header) == 1880, "layout");
 _Static_assert(offsetof(struct wire_header, magic) == 0, "layout");
 _Static_assert(offsetof(struct wire_header, version) == 8, "layout");
 _Static_assert(offsetof(struct wire_header, state) == 12, "layout");
@@ -396,10 +396,10 @@ _Static_assert(offsetof(struct wire_header, snapshots) == 1656, "layout");
 _Static_assert(offsetof(struct wire_header, counters) == 1660, "layout");
 _Static_assert(offsetof(struct wire_header, trace_freed) == 1664, "layout");
 _Static_assert(offsetof(struct wire_header, cpu_counters) == 1672, "layout");
-_Static_assert(offsetof(struct wire_header, ready) == 1800, "layout");
-_Static_assert(offsetof(struct wire_header, probes_out) == 1804, "layout");
-_Static_assert(offsetof(struct wire_header, system_events) == 1808, "layout");
-_Static_assert(offsetof(struct wire_header, reserved) == 1812, "layout");
+_Static_assert(offsetof(struct wire_header, ready) == 1864, "layout");
+_Static_assert(offsetof(struct wire_header, probes_out) == 1868, "layout");
+_Static_assert(offsetof(struct wire_header, system_events) == 1872, "layout");
+_Static_assert(offsetof(struct wire_header, reserved) == 1876, "layout");
 
 struct wire_ip {
     uint64_t address; /* the return address */
@@ -670,16 +670,16 @@ _Static_assert(offsetof(struct wire_inclusive, each_waited) == 104, "layout");
 _Static_assert(offsetof(struct wire_inclusive, each_off) == 112, "layout");
 
 struct wire_counts {
-    uint64_t lead[4]; /* in the intervals of Timing.LeadElapsed */
-    uint64_t tail[4]; /* in those of Timing.TailElapsed */
-    uint64_t inclusive[4]; /* in those of Inclusive.Elapsed */
-    uint64_t each[4]; /* in those of Inclusive.EachElapsed */
+    uint64_t lead[6]; /* in the intervals of Timing.LeadElapsed */
+    uint64_t tail[6]; /* in those of Timing.TailElapsed */
+    uint64_t inclusive[6]; /* in those of Inclusive.Elapsed */
+    uint64_t each[6]; /* in those of Inclusive.EachElapsed */
 };
-_Static_assert(sizeof(struct wire_counts) == 128, "layout");
+_Static_assert(sizeof(struct wire_counts) == 192, "layout");
 _Static_assert(offsetof(struct wire_counts, lead) == 0, "layout");
-_Static_assert(offsetof(struct wire_counts, tail) == 32, "layout");
-_Static_assert(offsetof(struct wire_counts, inclusive) == 64, "layout");
-_Static_assert(offsetof(struct wire_counts, each) == 96, "layout");
+_Static_assert(offsetof(struct wire_counts, tail) == 48, "layout");
+_Static_assert(offsetof(struct wire_counts, inclusive) == 96, "layout");
+_Static_assert(offsetof(struct wire_counts, each) == 144, "layout");
 
 struct wire_system_event {
     uint64_t end; /* Header.Clock when the interval ended */

@@ -170,7 +170,7 @@ func (r *runFlags) add(cmd *cobra.Command) {
 	f.BoolVar(&r.interactions, "interactions", false,
 		"also record calls to databases (ADO.NET) and over HTTP: clrprof report interactions")
 	f.StringSliceVar(&r.cpuCounters, "cpu-counters", nil, "with --time: also read these counters of the processor and "+
-		"the kernel where calls begin and end, four at most (clrprof counters --cpu lists them)")
+		"the kernel where calls begin and end, six at most (clrprof counters --cpu lists them)")
 	r.addEvents(f)
 	r.trace.add(f)
 }

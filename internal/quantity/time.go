@@ -38,7 +38,7 @@ type Time struct {
 }
 
 // MaxCounters is how many CPU counters are read at the events of threads, at most (wire.MaxCounters).
-const MaxCounters = 4
+const MaxCounters = 6
 
 // Counters are values of CPU counters, by position.
 type Counters [MaxCounters]Count

@@ -171,6 +171,8 @@ CREATE TABLE timing_count (          -- what CPU counters counted in the exclusi
   cpu_counter2  INTEGER NOT NULL,
   cpu_counter3  INTEGER NOT NULL,
   cpu_counter4  INTEGER NOT NULL,
+  cpu_counter5  INTEGER NOT NULL,
+  cpu_counter6  INTEGER NOT NULL,
   PRIMARY KEY (slice_id, timing_id)
 ) WITHOUT ROWID;
 
@@ -185,6 +187,10 @@ CREATE TABLE timing_inclusive_count ( -- the same of the time of folded calls: o
   each_cpu_counter2  INTEGER NOT NULL,
   each_cpu_counter3  INTEGER NOT NULL,
   each_cpu_counter4  INTEGER NOT NULL,
+  cpu_counter5       INTEGER NOT NULL, -- which came later
+  cpu_counter6       INTEGER NOT NULL,
+  each_cpu_counter5  INTEGER NOT NULL,
+  each_cpu_counter6  INTEGER NOT NULL,
   PRIMARY KEY (slice_id, timing_id)
 ) WITHOUT ROWID;
 
@@ -278,7 +284,9 @@ CREATE TABLE path_time (
   cpu_counter1_inclusive INTEGER NOT NULL, cpu_counter1_exclusive INTEGER NOT NULL,
   cpu_counter2_inclusive INTEGER NOT NULL, cpu_counter2_exclusive INTEGER NOT NULL,
   cpu_counter3_inclusive INTEGER NOT NULL, cpu_counter3_exclusive INTEGER NOT NULL,
-  cpu_counter4_inclusive INTEGER NOT NULL, cpu_counter4_exclusive INTEGER NOT NULL
+  cpu_counter4_inclusive INTEGER NOT NULL, cpu_counter4_exclusive INTEGER NOT NULL,
+  cpu_counter5_inclusive INTEGER NOT NULL, cpu_counter5_exclusive INTEGER NOT NULL,
+  cpu_counter6_inclusive INTEGER NOT NULL, cpu_counter6_exclusive INTEGER NOT NULL
 );
 
 CREATE TABLE user_time (            -- the exclusive time of user code, and of what it calls: as in cause
@@ -301,5 +309,7 @@ CREATE TABLE user_time (            -- the exclusive time of user code, and of w
   cpu_counter2       INTEGER NOT NULL,
   cpu_counter3       INTEGER NOT NULL,
   cpu_counter4       INTEGER NOT NULL,
+  cpu_counter5       INTEGER NOT NULL,
+  cpu_counter6       INTEGER NOT NULL,
   PRIMARY KEY (function_id, from_function_id, from_line_id)
 );

@@ -580,6 +580,8 @@ CREATE TABLE call_time (            -- time of callee when caller called it
   cpu_counter2_inclusive INTEGER NOT NULL, cpu_counter2_exclusive INTEGER NOT NULL,
   cpu_counter3_inclusive INTEGER NOT NULL, cpu_counter3_exclusive INTEGER NOT NULL,
   cpu_counter4_inclusive INTEGER NOT NULL, cpu_counter4_exclusive INTEGER NOT NULL,
+  cpu_counter5_inclusive INTEGER NOT NULL, cpu_counter5_exclusive INTEGER NOT NULL,
+  cpu_counter6_inclusive INTEGER NOT NULL, cpu_counter6_exclusive INTEGER NOT NULL,
   PRIMARY KEY (caller_id, callee_id)
 ) WITHOUT ROWID;
 
@@ -607,7 +609,9 @@ CREATE TABLE function_time (
   cpu_counter1_inclusive INTEGER NOT NULL, cpu_counter1_exclusive INTEGER NOT NULL,
   cpu_counter2_inclusive INTEGER NOT NULL, cpu_counter2_exclusive INTEGER NOT NULL,
   cpu_counter3_inclusive INTEGER NOT NULL, cpu_counter3_exclusive INTEGER NOT NULL,
-  cpu_counter4_inclusive INTEGER NOT NULL, cpu_counter4_exclusive INTEGER NOT NULL
+  cpu_counter4_inclusive INTEGER NOT NULL, cpu_counter4_exclusive INTEGER NOT NULL,
+  cpu_counter5_inclusive INTEGER NOT NULL, cpu_counter5_exclusive INTEGER NOT NULL,
+  cpu_counter6_inclusive INTEGER NOT NULL, cpu_counter6_exclusive INTEGER NOT NULL
 );
 
 CREATE TABLE function_await (         -- async methods that waited: of their state machines (MoveNext)
@@ -642,7 +646,9 @@ CREATE TABLE module_time (
   cpu_counter1_inclusive INTEGER NOT NULL, cpu_counter1_exclusive INTEGER NOT NULL,
   cpu_counter2_inclusive INTEGER NOT NULL, cpu_counter2_exclusive INTEGER NOT NULL,
   cpu_counter3_inclusive INTEGER NOT NULL, cpu_counter3_exclusive INTEGER NOT NULL,
-  cpu_counter4_inclusive INTEGER NOT NULL, cpu_counter4_exclusive INTEGER NOT NULL
+  cpu_counter4_inclusive INTEGER NOT NULL, cpu_counter4_exclusive INTEGER NOT NULL,
+  cpu_counter5_inclusive INTEGER NOT NULL, cpu_counter5_exclusive INTEGER NOT NULL,
+  cpu_counter6_inclusive INTEGER NOT NULL, cpu_counter6_exclusive INTEGER NOT NULL
 );
 
 CREATE TABLE line_time (            -- calls: made from the line; inclusive: with what was called there
@@ -665,6 +671,8 @@ CREATE TABLE line_time (            -- calls: made from the line; inclusive: wit
   cpu_counter2_inclusive INTEGER NOT NULL, cpu_counter2_exclusive INTEGER NOT NULL,
   cpu_counter3_inclusive INTEGER NOT NULL, cpu_counter3_exclusive INTEGER NOT NULL,
   cpu_counter4_inclusive INTEGER NOT NULL, cpu_counter4_exclusive INTEGER NOT NULL,
+  cpu_counter5_inclusive INTEGER NOT NULL, cpu_counter5_exclusive INTEGER NOT NULL,
+  cpu_counter6_inclusive INTEGER NOT NULL, cpu_counter6_exclusive INTEGER NOT NULL,
   PRIMARY KEY (function_id, line_id)
 ) WITHOUT ROWID;
 
@@ -686,7 +694,9 @@ CREATE TABLE instruction_time (     -- a call site, as in line_time
   cpu_counter1_inclusive INTEGER NOT NULL, cpu_counter1_exclusive INTEGER NOT NULL,
   cpu_counter2_inclusive INTEGER NOT NULL, cpu_counter2_exclusive INTEGER NOT NULL,
   cpu_counter3_inclusive INTEGER NOT NULL, cpu_counter3_exclusive INTEGER NOT NULL,
-  cpu_counter4_inclusive INTEGER NOT NULL, cpu_counter4_exclusive INTEGER NOT NULL
+  cpu_counter4_inclusive INTEGER NOT NULL, cpu_counter4_exclusive INTEGER NOT NULL,
+  cpu_counter5_inclusive INTEGER NOT NULL, cpu_counter5_exclusive INTEGER NOT NULL,
+  cpu_counter6_inclusive INTEGER NOT NULL, cpu_counter6_exclusive INTEGER NOT NULL
 );
 
 CREATE TABLE thread_time (
@@ -707,7 +717,9 @@ CREATE TABLE thread_time (
   cpu_counter1_inclusive INTEGER NOT NULL, cpu_counter1_exclusive INTEGER NOT NULL,
   cpu_counter2_inclusive INTEGER NOT NULL, cpu_counter2_exclusive INTEGER NOT NULL,
   cpu_counter3_inclusive INTEGER NOT NULL, cpu_counter3_exclusive INTEGER NOT NULL,
-  cpu_counter4_inclusive INTEGER NOT NULL, cpu_counter4_exclusive INTEGER NOT NULL
+  cpu_counter4_inclusive INTEGER NOT NULL, cpu_counter4_exclusive INTEGER NOT NULL,
+  cpu_counter5_inclusive INTEGER NOT NULL, cpu_counter5_exclusive INTEGER NOT NULL,
+  cpu_counter6_inclusive INTEGER NOT NULL, cpu_counter6_exclusive INTEGER NOT NULL
 );
 
 CREATE TABLE process_time_value (
@@ -728,7 +740,9 @@ CREATE TABLE process_time_value (
   cpu_counter1_inclusive INTEGER NOT NULL, cpu_counter1_exclusive INTEGER NOT NULL,
   cpu_counter2_inclusive INTEGER NOT NULL, cpu_counter2_exclusive INTEGER NOT NULL,
   cpu_counter3_inclusive INTEGER NOT NULL, cpu_counter3_exclusive INTEGER NOT NULL,
-  cpu_counter4_inclusive INTEGER NOT NULL, cpu_counter4_exclusive INTEGER NOT NULL
+  cpu_counter4_inclusive INTEGER NOT NULL, cpu_counter4_exclusive INTEGER NOT NULL,
+  cpu_counter5_inclusive INTEGER NOT NULL, cpu_counter5_exclusive INTEGER NOT NULL,
+  cpu_counter6_inclusive INTEGER NOT NULL, cpu_counter6_exclusive INTEGER NOT NULL
 );
 
 -- ── views ───────────────────────────────────────────────────────────────────────────────────────────────────

@@ -99,17 +99,22 @@ var cpuCounterTable = tableOf("cpu_counter", func(c *cells, r *CPUCounter) {
 var timingCountTable = tableOf("timing_count", func(c *cells, r *TimingCount) {
 	integer(c, &r.Slice)
 	integer(c, &r.Timing)
-	counters(c, &r.Counters)
+	counters(c, r.Counters[:])
 })
 
 var timingInclusiveCountTable = tableOf("timing_inclusive_count", func(c *cells, r *TimingInclusiveCount) {
 	integer(c, &r.Slice)
 	integer(c, &r.Timing)
-	counters(c, &r.Counters)
-	counters(c, &r.Each)
+	counters(c, r.Counters[:firstCounters])
+	counters(c, r.Each[:firstCounters])
+	counters(c, r.Counters[firstCounters:])
+	counters(c, r.Each[firstCounters:])
 })
 
-func counters(c *cells, v *q.Counters) {
+// firstCounters is how many CPU counters sessions had at first: in chunks of that time both kinds have so many columns.
+const firstCounters = 4
+
+func counters(c *cells, v []q.Count) {
 	for i := range v {
 		integer(c, &v[i])
 	}
@@ -265,5 +270,5 @@ var userTimeTable = tableOf("user_time", func(c *cells, r *UserTime) {
 	integer(c, &r.OffCPU)
 	integer(c, &r.Blocked)
 	integer(c, &r.Ready)
-	counters(c, &r.Counters)
+	counters(c, r.Counters[:])
 })

@@ -513,9 +513,9 @@ type CPUCounter struct {
 	Outside uint64 `doc:"as Overhead.Outside"`
 }
 
-// MaxCounters is how many CPU counters are read at each event, at most: as many as x64 processors count at once without
-// help of the kernel.
-const MaxCounters = 4
+// MaxCounters is how many CPU counters are read at each event, at most: as many as all that can be listed of the
+// operating system read together. Of the processor's own most x64 processors count four at once.
+const MaxCounters = 6
 
 // Kinds of CPU counters: where the agent reads them. Those before CounterTaskClock are in getrusage(2) of the thread.
 const (
