@@ -5,13 +5,13 @@ import (
 	"fmt"
 	"hash/crc32"
 	"math"
+	"reflect"
 	"slices"
 	"strings"
 
+	"github.com/clrprof/clrprof/internal/columns"
 	"github.com/klauspost/compress/zstd"
 	"zombiezen.com/go/sqlite"
-
-	"github.com/clrprof/clrprof/internal/columns"
 )
 
 // packedTableNames are the tables that grow with stacks and time. Their rows are in the table chunk, many in one row of
@@ -42,8 +42,8 @@ const (
 type packer struct {
 	encoder *zstd.Encoder
 	decoder *zstd.Decoder
-	buffer  []byte // a block, not compressed
-	packed  []byte // and compressed
+	buffer  []byte   // a block that is written, not compressed
+	free    []*chunk // whose memory is used again
 }
 
 func (p *packer) compress(data []byte) ([]byte, error) {
@@ -57,20 +57,13 @@ func (p *packer) compress(data []byte) ([]byte, error) {
 	return p.encoder.EncodeAll(data, nil), nil
 }
 
-func (p *packer) decompress(data []byte) ([]byte, error) {
+// prepare makes what decompresses chunks.
+func (p *packer) prepare() (err error) {
 	if p.decoder == nil {
-		var err error
-		if p.decoder, err = zstd.NewReader(nil, zstd.WithDecoderConcurrency(1),
-			zstd.WithDecoderMaxMemory(maxChunkBytes)); err != nil {
-			return nil, err
-		}
+		p.decoder, err = zstd.NewReader(nil, zstd.WithDecoderConcurrency(mostAhead),
+			zstd.WithDecoderMaxMemory(maxChunkBytes))
 	}
-	out, err := p.decoder.DecodeAll(data, p.buffer[:0])
-	if err != nil {
-		return nil, fmt.Errorf("%w: %w", ErrCorrupt, err)
-	}
-	p.buffer = out
-	return out, nil
+	return err
 }
 
 func (p *packer) close() {
@@ -169,97 +162,18 @@ func (s *Session) insertChunk(name string, b *columns.Block) error {
 // span is a range of the first column of a table, both ends included.
 type span struct{ from, to int64 }
 
-// eachChunk calls fn for each chunk of a table that may have rows of a span (nil: all), in the order in which they were
-// written. Its columns are as many as the table has: those that were not recorded are 0. It is overwritten by the next
-// one.
-func (s *Session) eachChunk(name string, width int, of *span, fn func(*columns.Block) error) error {
-	var b columns.Block
-	return s.eachChunkData(name, of, func(data []byte, rows, n int) error {
-		if err := b.Decode(data, rows, n); err != nil {
-			return fmt.Errorf("%w: %w", ErrCorrupt, err)
-		}
-		for len(b.Columns) < width {
-			b.Columns = append(b.Columns, make([]int64, rows))
-		}
-		b.Columns = b.Columns[:width]
-		return fn(&b)
-	})
-}
-
-// eachChunkData calls fn with the encoding of the chunks of eachChunk, which is overwritten by the next one.
-func (s *Session) eachChunkData(name string, of *span, fn func(data []byte, rows, columns int) error) error {
-	which := "SELECT id FROM chunk WHERE name = ?"
-	if of != nil {
-		which += " AND last >= ? AND first <= ?"
-	}
-	// The ids by themselves: of whole rows, data included, SQLite would write a temporary file to sort them.
-	stmt, err := s.conn.Prepare("SELECT rows, columns, checksum, data FROM chunk WHERE id IN (" + which +
-		") ORDER BY id")
-	if err != nil {
-		return err
-	}
-	defer stmt.Reset()
-	stmt.BindText(1, name)
-	if of != nil {
-		stmt.BindInt64(2, of.from)
-		stmt.BindInt64(3, of.to)
-	}
-	for {
-		more, err := stmt.Step()
-		if err != nil || !more {
-			return err
-		}
-		data, err := s.chunkData(stmt)
-		rows, n := int(stmt.ColumnInt64(0)), int(stmt.ColumnInt64(1))
-		if err == nil {
-			err = fn(data, rows, n)
-		}
-		if err != nil {
-			return err
-		}
-		if s.onRows != nil {
-			s.onRows(rows)
-		}
-	}
-}
-
-// chunkData returns the encoding of a chunk.
-func (s *Session) chunkData(stmt *sqlite.Stmt) ([]byte, error) {
-	rows, n := stmt.ColumnInt64(0), stmt.ColumnInt64(1)
-	s.packer.packed = slices.Grow(s.packer.packed[:0], stmt.ColumnLen(3))[:stmt.ColumnLen(3)]
-	data := s.packer.packed
-	stmt.ColumnBytes(3, data)
-	if int64(crc32.ChecksumIEEE(data)) != stmt.ColumnInt64(2) {
-		return nil, fmt.Errorf("%w: a chunk's checksum is wrong", ErrCorrupt)
-	}
-	if rows < 1 || rows > columns.MaxRows || n < 1 || n > columns.MaxColumns {
-		return nil, fmt.Errorf("%w: a chunk of %d rows and %d columns", ErrCorrupt, rows, n)
-	}
-	return s.packer.decompress(data)
-}
-
 // eachPacked calls fn for each row of a packed table, in the order in which they were written. The row is overwritten
 // by the next one.
 func eachPacked[T any](s *Session, t table[T], of *span, fn func(*T)) error {
-	return eachUnpacked(s, t, of, func(_ *columns.Block, _ int, row *T) { fn(row) })
-}
-
-// eachUnpacked also tells where the row is: in a block, at a position.
-func eachUnpacked[T any](s *Session, t table[T], of *span, fn func(*columns.Block, int, *T)) error {
-	var row T
 	err := s.eachChunk(t.name, len(t.columns), of, func(b *columns.Block) error {
-		c := cells{mode: unpackCells, block: b, columns: b.Columns}
-		for c.row = range b.Rows() {
-			if first := b.Columns[0][c.row]; of != nil && (first < of.from || first > of.to) {
-				continue
+		var row T
+		u := unpacker[T]{t, of, cells{mode: unpackCells, block: b, columns: b.Columns}}
+		for at := range b.Rows() {
+			if u.set(at, &row) {
+				fn(&row)
 			}
-			if t.direct == nil || uint64(t.direct(b.Columns, c.row, &row)) > math.MaxUint32 {
-				c.next = 0
-				t.fields(&c, &row) // which says what is out of range
-			}
-			fn(b, c.row, &row)
 		}
-		return c.err
+		return u.c.err
 	})
 	if err != nil {
 		return fmt.Errorf("reading table %s: %w", t.name, err)
@@ -267,40 +181,141 @@ func eachUnpacked[T any](s *Session, t table[T], of *span, fn func(*columns.Bloc
 	return nil
 }
 
+// unpacker sets rows from a block.
+type unpacker[T any] struct {
+	table table[T]
+	of    *span // that rows are in; nil: all
+	c     cells
+}
+
+// set sets a row from a position in the block, and reports whether it is in the span.
+func (u *unpacker[T]) set(at int, row *T) bool {
+	if u.of != nil {
+		if first := u.c.columns[0][at]; first < u.of.from || first > u.of.to {
+			return false
+		}
+	}
+	if u.table.direct == nil || uint64(u.table.direct(u.c.columns, at, row)) > math.MaxUint32 {
+		u.c.row, u.c.next = at, 0
+		u.table.fields(&u.c, row) // which says what is out of range
+	}
+	return true
+}
+
 // packedRows returns the rows of a packed table in the order of the key. Of those with the same key it returns the one
 // that was written last.
 func packedRows[T any](s *Session, t table[T], of *span) ([]T, error) {
 	expected := s.expectedRows(t.name, of)
-	rows := make([]T, 0, min(expected, maxExpectedRows))
-	last := make([]int64, t.keyColumns())
-	ascending := !slices.ContainsFunc(declared(t.name)[:len(last)], func(c declaredColumn) bool { return c.text() })
-	err := eachUnpacked(s, t, of, func(b *columns.Block, at int, row *T) {
-		ascending = ascending && (len(rows) == 0 || rises(b, at, last))
-		for i := range last {
-			last[i] = b.Columns[i][at]
-		}
-		// once what was expected has come true, more of it is believed
-		if n := int64(len(rows)); len(rows) == cap(rows) {
-			rows = slices.Grow(rows, int(max(n/4, min(expected-n, 3*n))))
-		}
-		rows = append(rows, *row)
+	all := &rowList[T]{rows: make([]T, 0, min(expected, maxExpectedBytes/int64(reflect.TypeFor[T]().Size())))}
+	all.ascending = !slices.ContainsFunc(declared(t.name)[:t.keyColumns()], declaredColumn.text)
+	err := s.decodeChunks(t.name, of, func(c *chunk) (decode, take func() error) {
+		part := all.reserve(c.rows)
+		return func() error {
+			if err := c.decode(len(t.columns)); err != nil {
+				return err
+			}
+			return part.unpack(t, of, &c.block)
+		}, func() error { all.add(part, expected); return nil }
 	})
 	switch {
 	case err != nil:
-		return nil, err
-	case len(rows) == 0:
+		return nil, fmt.Errorf("reading table %s: %w", t.name, err)
+	case len(all.rows) == 0:
 		return nil, nil
-	case ascending:
-		return rows, nil
+	case all.ascending:
+		return all.rows, nil
 	}
-	return sortedRows(t, rows), nil
+	return sortedRows(t, all.rows), nil
 }
 
-// rises says whether the key of a row is greater than another one.
-func rises(b *columns.Block, row int, last []int64) bool {
-	for i, before := range last {
-		if now := b.Columns[i][row]; now != before {
-			return now > before
+// rowList is the rows of a table, while they are read.
+type rowList[T any] struct {
+	rows      []T
+	reserved  int     // places behind the rows that parts are written to
+	last      []int64 // the key of the last one
+	ascending bool    // keys rise from row to row
+}
+
+// rowPart is the rows of a chunk.
+type rowPart[T any] struct {
+	rows        []T
+	at          int     // where they are in the list; none: elsewhere
+	first, last []int64 // their keys
+	ascending   bool
+}
+
+// elsewhere is the position of a part that is not in the list until it is added.
+const elsewhere = -1
+
+// reserve returns a part of so many rows, which is behind those that there are or will be, if there is a place.
+func (l *rowList[T]) reserve(n int) *rowPart[T] {
+	at := l.reserved
+	if l.reserved += n; l.reserved > cap(l.rows) {
+		return &rowPart[T]{at: elsewhere}
+	}
+	return &rowPart[T]{rows: l.rows[at:at:l.reserved], at: at}
+}
+
+// add adds the next part, which is as long as was reserved for it, or shorter.
+func (l *rowList[T]) add(p *rowPart[T], expected int64) {
+	if len(p.rows) == 0 {
+		return
+	}
+	l.ascending = l.ascending && p.ascending && (l.last == nil || slices.Compare(p.first, l.last) > 0)
+	l.last = p.last
+	if p.at == len(l.rows) {
+		l.rows = l.rows[:p.at+len(p.rows)]
+		return
+	}
+	// Once what was expected has come true, more of it is believed. No part has a place in a list that grows: there was
+	// none for this one, and so none for those that follow.
+	if n := int64(len(l.rows)); len(l.rows)+len(p.rows) > cap(l.rows) {
+		l.rows = slices.Grow(l.rows, max(len(p.rows), int(max(n/4, min(expected-n, 3*n)))))
+	}
+	l.rows = append(l.rows, p.rows...)
+}
+
+// unpack adds the rows of a block to the part.
+func (p *rowPart[T]) unpack(t table[T], of *span, b *columns.Block) error {
+	if cap(p.rows) < b.Rows() {
+		p.rows = make([]T, 0, b.Rows())
+	}
+	u := unpacker[T]{t, of, cells{mode: unpackCells, block: b, columns: b.Columns}}
+	p.rows = p.rows[:b.Rows()]
+	key, last, n := b.Columns[:t.keyColumns()], 0, 0
+	p.ascending = true
+	for at := range b.Rows() {
+		if !u.set(at, &p.rows[n]) {
+			continue
+		}
+		if n == 0 {
+			p.first = keyAt(key, at)
+		} else if p.ascending && !rises(key, last, at) {
+			p.ascending = false
+		}
+		last = at
+		n++
+	}
+	if p.rows = p.rows[:n]; n > 0 {
+		p.last = keyAt(key, last)
+	}
+	return u.c.err
+}
+
+// keyAt returns the key of a row.
+func keyAt(key [][]int64, row int) []int64 {
+	out := make([]int64, len(key))
+	for i, column := range key {
+		out[i] = column[row]
+	}
+	return out
+}
+
+// rises says whether the key of a row is greater than that of another one.
+func rises(key [][]int64, before, row int) bool {
+	for _, column := range key {
+		if was, now := column[before], column[row]; now != was {
+			return now > was
 		}
 	}
 	return false

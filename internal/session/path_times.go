@@ -39,7 +39,19 @@ func (s *Session) PathTimeList() (*PathTimeList, error) {
 	if s.absent[pathTimeTable.name] {
 		return out, nil
 	}
-	err := s.eachChunkData(pathTimeTable.name, nil, out.add)
+	err := s.decodeChunks(pathTimeTable.name, nil, func(c *chunk) (decode, take func() error) {
+		var links []PathLink
+		var chunk pathTimeChunk
+		decode = func() (err error) {
+			links, chunk.columns, err = narrowPathTimes(c)
+			return err
+		}
+		return decode, func() error {
+			chunk.first = len(out.links)
+			out.links, out.chunks = append(out.links, links...), append(out.chunks, chunk)
+			return nil
+		}
+	})
 	if err != nil {
 		return nil, s.explain(fmt.Errorf("reading table %s: %w", pathTimeTable.name, err))
 	}
@@ -51,14 +63,11 @@ func (s *Session) PathTimeList() (*PathTimeList, error) {
 	return out, nil
 }
 
-// add adds the rows of a chunk.
-func (l *PathTimeList) add(data []byte, rows, n int) error {
-	first := len(l.links)
-	l.links = append(l.links, make([]PathLink, rows)...)
-	links := l.links[first:]
-	chunk := pathTimeChunk{first, make([]columns.Narrow, max(n, len(pathTimeTable.columns)))}
+// narrowPathTimes decodes the rows of a chunk.
+func narrowPathTimes(c *chunk) ([]PathLink, []columns.Narrow, error) {
+	links, narrow := make([]PathLink, c.rows), make([]columns.Narrow, max(c.columns, len(pathTimeTable.columns)))
 	var wrong error
-	err := columns.EachColumn(data, rows, n, func(i int, column []int64) {
+	err := columns.EachColumn(c.data, c.rows, c.columns, func(i int, column []int64) {
 		switch i {
 		case pathColumn, pathParentColumn, pathProcessColumn, pathFunctionColumn:
 			if least, most := slices.Min(column), slices.Max(column); least < 0 || most > math.MaxUint32 {
@@ -76,14 +85,13 @@ func (l *PathTimeList) add(data []byte, rows, n int) error {
 				links[row].Parent = PathID(v)
 			}
 		default:
-			chunk.columns[i] = columns.NewNarrow(column)
+			narrow[i] = columns.NewNarrow(column)
 		}
 	})
 	if err != nil {
-		return fmt.Errorf("%w: %w", ErrCorrupt, err)
+		return nil, nil, fmt.Errorf("%w: %w", ErrCorrupt, err)
 	}
-	l.chunks = append(l.chunks, chunk)
-	return wrong
+	return links, narrow, wrong
 }
 
 // Len is how many rows there are.

@@ -218,6 +218,9 @@ func step(stmt *sqlite.Stmt) error {
 // file the largest id says nothing.
 const maxExpectedRows = 1 << 20
 
+// maxExpectedBytes is the same for packed tables, of which rows are small. It is not touched before there are rows.
+const maxExpectedBytes = 256 << 20
+
 // expectedRows guesses how many rows a read returns, from the largest id.
 func expectedRows[T any](conn *sqlite.Conn, t table[T]) int64 {
 	if t.order != "id" {

@@ -1,0 +1,165 @@
+package session
+
+import (
+	"fmt"
+	"hash/crc32"
+	"runtime"
+	"slices"
+
+	"zombiezen.com/go/sqlite"
+
+	"github.com/clrprof/clrprof/internal/columns"
+)
+
+const (
+	// mostAhead bounds how many chunks are decoded while another one is used: each takes some megabytes, and who uses
+	// them is not faster than a few processors decode them.
+	mostAhead = 4
+	// keptColumns bounds the chunks whose memory is used again by the next read: 8 MB for each of mostAhead.
+	keptColumns = 16
+)
+
+// chunk is a chunk of a packed table. Its memory is used again.
+type chunk struct {
+	rows, columns int
+	checksum      int64
+	packed        []byte        // as the file has it
+	data          []byte        // not compressed
+	block         columns.Block // once it is decoded
+
+	take func() error // uses it, once it is decoded
+	err  chan error   // what decoding returned
+}
+
+// eachChunk calls fn for each chunk of a table that may have rows of a span (nil: all), in the order in which they were
+// written. Its columns are as many as the table has: those that were not recorded are 0. It is overwritten by the next
+// one.
+func (s *Session) eachChunk(name string, width int, of *span, fn func(*columns.Block) error) error {
+	return s.decodeChunks(name, of, func(c *chunk) (decode, take func() error) {
+		return func() error { return c.decode(width) }, func() error { return fn(&c.block) }
+	})
+}
+
+// decode decodes the columns of a table that has so many.
+func (c *chunk) decode(width int) error {
+	if err := c.block.Decode(c.data, c.rows, c.columns); err != nil {
+		return fmt.Errorf("%w: %w", ErrCorrupt, err)
+	}
+	for len(c.block.Columns) < width {
+		c.block.Columns = append(c.block.Columns, make([]int64, c.rows))
+	}
+	c.block.Columns = c.block.Columns[:width]
+	return nil
+}
+
+// decodeChunks decodes the chunks of a table that may have rows of a span (nil: all), some at a time, while others are
+// used. It calls use with each in the order in which they were written, which returns what decodes it, called by a
+// goroutine of its own, and what takes that, called by this one in the same order.
+func (s *Session) decodeChunks(name string, of *span, use func(*chunk) (decode, take func() error)) error {
+	stmt, err := s.chunksOf(name, of)
+	if err != nil {
+		return err
+	}
+	defer stmt.Reset()
+	if err := s.packer.prepare(); err != nil {
+		return err
+	}
+	var ahead []*chunk // in their order
+	defer func() {
+		for _, c := range ahead {
+			<-c.err
+		}
+	}()
+	var end error
+	for more := true; ; {
+		for more && len(ahead) < aheadNow() {
+			if more, end = stmt.Step(); end != nil || !more {
+				more = false
+				break
+			}
+			ahead = append(ahead, s.packer.start(stmt, use))
+		}
+		if len(ahead) == 0 {
+			return end
+		}
+		c := ahead[0]
+		ahead = ahead[1:]
+		if err := <-c.err; err != nil {
+			return err
+		}
+		if err := c.take(); err != nil {
+			return err
+		}
+		rows := c.rows
+		if s.packer.release(c); s.onRows != nil {
+			s.onRows(rows)
+		}
+	}
+}
+
+// aheadNow is how many chunks are decoded while another one is used.
+func aheadNow() int { return min(runtime.GOMAXPROCS(0), mostAhead) }
+
+// chunksOf returns a statement for the chunks of a table that may have rows of a span (nil: all).
+func (s *Session) chunksOf(name string, of *span) (*sqlite.Stmt, error) {
+	which := "SELECT id FROM chunk WHERE name = ?"
+	if of != nil {
+		which += " AND last >= ? AND first <= ?"
+	}
+	// The ids by themselves: of whole rows, data included, SQLite would write a temporary file to sort them.
+	stmt, err := s.conn.Prepare("SELECT rows, columns, checksum, data FROM chunk WHERE id IN (" + which +
+		") ORDER BY id")
+	if err != nil {
+		return nil, err
+	}
+	stmt.BindText(1, name)
+	if of != nil {
+		stmt.BindInt64(2, of.from)
+		stmt.BindInt64(3, of.to)
+	}
+	return stmt, nil
+}
+
+// start reads a chunk, and begins to decode it.
+func (p *packer) start(stmt *sqlite.Stmt, use func(*chunk) (decode, take func() error)) *chunk {
+	c := p.taken()
+	c.rows, c.columns, c.checksum = stmt.ColumnInt(0), stmt.ColumnInt(1), stmt.ColumnInt64(2)
+	c.packed = slices.Grow(c.packed[:0], stmt.ColumnLen(3))[:stmt.ColumnLen(3)]
+	stmt.ColumnBytes(3, c.packed)
+	decode := func() error {
+		return fmt.Errorf("%w: a chunk of %d rows and %d columns", ErrCorrupt, c.rows, c.columns)
+	}
+	if c.rows >= 1 && c.rows <= columns.MaxRows && c.columns >= 1 && c.columns <= columns.MaxColumns {
+		decode, c.take = use(c)
+	}
+	go func() { c.err <- c.unpack(p, decode) }()
+	return c
+}
+
+// unpack makes of a chunk what is to be made of it.
+func (c *chunk) unpack(p *packer, decode func() error) (err error) {
+	if int64(crc32.ChecksumIEEE(c.packed)) != c.checksum {
+		return fmt.Errorf("%w: a chunk's checksum is wrong", ErrCorrupt)
+	}
+	if c.data, err = p.decoder.DecodeAll(c.packed, c.data[:0]); err != nil {
+		return fmt.Errorf("%w: %w", ErrCorrupt, err)
+	}
+	return decode()
+}
+
+// taken returns a chunk whose memory nobody uses.
+func (p *packer) taken() *chunk {
+	if n := len(p.free); n > 0 {
+		c := p.free[n-1]
+		p.free = p.free[:n-1]
+		return c
+	}
+	return &chunk{err: make(chan error, 1)}
+}
+
+// release gives a chunk back that is used no more.
+func (p *packer) release(c *chunk) {
+	if c.take = nil; c.columns <= keptColumns && len(p.free) < mostAhead {
+		p.free = append(p.free, c)
+	}
+}
