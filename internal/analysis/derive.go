@@ -199,41 +199,71 @@ func (d *Data) moduleGroup(function int32) int32 {
 // derivePart computes a part of the tables. All but derivedPlaces depends on who is on the stack, and not on where in a
 // function.
 func (d *Data) derivePart(x *derivation, part derivedPart) {
-	if part == derivedPlaces {
-		d.derivePlaces(x.Derived, x.own)
+	if !slices.ContainsFunc(x.own, func(a q.Amount) bool { return !a.IsZero() }) {
 		return
-	}
-	tree, out := x.callTree(), x.Derived
-	if !slices.Contains(tree.memory.keep, true) {
-		return
-	}
-	own, inclusive := make([]q.Amount, tree.Len()), make([]q.Amount, tree.Len())
-	for i, m := range tree.merged {
-		own[i], inclusive[i] = tree.memory.own[m], tree.memory.inclusive[m]
 	}
 	switch part {
-	case derivedPaths:
-		d.derivePaths(out, tree, own, inclusive)
-	case derivedCalls:
-		d.deriveCalls(out, calltree.Calls(tree.Tree, own, inclusive, tree.function))
-	case derivedFunctions:
-		sums := combine(calltree.Presence(tree.Tree, inclusive, tree.function, len(d.Functions)),
-			calltree.Sum(own, tree.function, len(d.Functions)))
-		for i, v := range sums {
+	case derivedPlaces:
+		d.derivePlaces(x.Derived, x.own)
+	case derivedFunctions, derivedModules:
+		d.deriveGroups(x, part)
+	default:
+		tree, out := x.callTree(), x.Derived
+		own, inclusive := tree.amounts()
+		if part == derivedPaths {
+			d.derivePaths(out, tree, own, inclusive)
+		} else {
+			d.deriveCalls(out, calltree.Calls(tree.Tree, own, inclusive, tree.function))
+		}
+	}
+}
+
+// amounts returns what was allocated by path.
+func (t *callTree) amounts() (own, inclusive []q.Amount) {
+	if t.Len() == len(t.memory.own) { // each merged node is a path
+		return t.memory.own, t.memory.inclusive
+	}
+	own, inclusive = make([]q.Amount, t.Len()), make([]q.Amount, t.Len())
+	for i, m := range t.merged {
+		own[i], inclusive[i] = t.memory.own[m], t.memory.inclusive[m]
+	}
+	return own, inclusive
+}
+
+// deriveGroups computes the rows of functions, or of modules. On the stacks of nodes are the same functions as on those
+// of paths, of which there are fewer, but which take longer to make than to do without.
+func (d *Data) deriveGroups(x *derivation, part derivedPart) {
+	tree, function := d.tree, d.nodeFunction
+	own, inclusive := x.own, []q.Amount(nil)
+	if x.tree != nil {
+		tree, function = x.tree.Tree, x.tree.function
+		own, inclusive = x.tree.amounts()
+	} else {
+		inclusive = calltree.Inclusive(tree, own)
+	}
+	if part == derivedFunctions {
+		for i, v := range groupAmounts(tree, own, inclusive, function, len(d.Functions)) {
 			if !v.IsZero() {
-				out.Functions = append(out.Functions, session.FunctionValue{Function: d.Functions[i].ID, Amounts: v})
+				x.Functions = append(x.Functions, session.FunctionValue{Function: d.Functions[i].ID, Amounts: v})
 			}
 		}
-	case derivedModules:
-		groups := len(d.Modules) + 1
-		sums := combine(calltree.Presence(tree.Tree, inclusive, tree.module, groups),
-			calltree.Sum(own, tree.module, groups))
-		d.eachModule(func(i int, id session.ModuleID) {
-			if v := sums[i]; !v.IsZero() {
-				out.Modules = append(out.Modules, session.ModuleValue{Module: id, Amounts: v})
-			}
-		})
+		return
 	}
+	module := make([]int32, len(function))
+	for i, f := range function {
+		module[i] = d.moduleGroup(f)
+	}
+	sums := groupAmounts(tree, own, inclusive, module, len(d.Modules)+1)
+	d.eachModule(func(i int, id session.ModuleID) {
+		if v := sums[i]; !v.IsZero() {
+			x.Modules = append(x.Modules, session.ModuleValue{Module: id, Amounts: v})
+		}
+	})
+}
+
+// groupAmounts returns the amounts of each group.
+func groupAmounts(tree calltree.Tree, own, inclusive []q.Amount, group []int32, groups int) []q.Amounts {
+	return combine(calltree.Presence(tree, inclusive, group, groups), calltree.Sum(own, group, groups))
 }
 
 // derivePaths computes the rows of the call tree.

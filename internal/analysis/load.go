@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"sync"
 
 	"github.com/clrprof/clrprof/internal/calltree"
 	q "github.com/clrprof/clrprof/internal/quantity"
@@ -62,14 +63,39 @@ func references[ID ~int64 | ~uint32, Row any](x index[ID], rows []Row, id func(*
 	error) {
 	out := make([]int32, len(rows))
 	for i := range rows {
-		pos, ok := x.find(id(&rows[i]))
+		of := id(&rows[i])
+		if x.ids == nil && of >= 0 && int64(of) <= int64(x.rows) {
+			out[i] = int32(of) - 1 // none for 0
+			continue
+		}
+		pos, ok := x.find(of)
 		if !ok {
 			return nil, fmt.Errorf("%w: a row of %s refers to %s %d, which does not exist", session.ErrCorrupt, from,
-				to, id(&rows[i]))
+				to, of)
 		}
 		out[i] = pos
 	}
 	return out, nil
+}
+
+// refer returns what sets a list to the references in a column.
+func refer[ID ~int64 | ~uint32, Row any](list *[]int32, x index[ID], rows []Row, id func(*Row) ID,
+	from, to string) func() error {
+	return func() (err error) {
+		*list, err = references(x, rows, id, from, to)
+		return err
+	}
+}
+
+// atOnce calls functions that do not depend on each other, and returns the error of the first of them that has one.
+func atOnce(functions ...func() error) error {
+	errs := make([]error, len(functions))
+	var all sync.WaitGroup
+	for i, fn := range functions {
+		all.Go(func() { errs[i] = fn() })
+	}
+	all.Wait()
+	return cmp.Or(errs...)
 }
 
 // Data is the recorded part of a session in memory, but for the values of sites by slice, which are read when they are
@@ -170,43 +196,26 @@ func (d *Data) link() error {
 	d.sliceIndex = newIndex(d.Slices, func(r *session.Slice) session.SliceID { return r.ID })
 
 	var parents []int32
-	var err error
-	set := func(to *[]int32, from []int32, e error) {
-		if *to = from; err == nil {
-			err = e
-		}
-	}
-	assign := func(to *[]int32) func([]int32, error) { return func(p []int32, e error) { set(to, p, e) } }
-	assign(&parents)(references(nodes, d.Nodes, func(r *session.Node) session.NodeID {
-		return r.Parent
-	}, "node", "parent"))
-	assign(&d.nodeFunction)(references(functions, d.Nodes, func(r *session.Node) session.FunctionID {
-		return r.Function
-	}, "node", "function"))
-	assign(&d.nodeProcess)(references(processes, d.Nodes, func(r *session.Node) session.ProcessID {
-		return r.Process
-	}, "node", "process"))
-	assign(&d.nodeInstruction)(references(instructions, d.Nodes, func(r *session.Node) session.InstructionID {
-		return r.Instruction
-	}, "node", "instruction"))
-	assign(&d.instructionLine)(references(lines, d.Instructions, func(r *session.Instruction) session.LineID {
-		return r.Line
-	}, "instruction", "line"))
-	assign(&d.functionModule)(references(modules, d.Functions, func(r *session.Function) session.ModuleID {
-		return r.Module
-	}, "function", "module"))
-	assign(&d.siteNode)(references(nodes, d.Sites, func(r *session.Site) session.NodeID {
-		return r.Node
-	}, "site", "node"))
-	assign(&d.siteThread)(references(threads, d.Sites, func(r *session.Site) session.ThreadID {
-		return r.Thread
-	}, "site", "thread"))
-	typeOf := func(r *session.Site) session.TypeID { return r.Type }
-	assign(&d.siteType)(references(d.typeIndex, d.Sites, typeOf, "site", "type"))
-	assign(&d.threadProcess)(references(processes, d.Threads, func(r *session.Thread) session.ProcessID {
-		return r.Process
-	}, "thread", "process"))
-	if err != nil {
+	if err := atOnce(
+		refer(&parents, nodes, d.Nodes, func(r *session.Node) session.NodeID { return r.Parent }, "node", "parent"),
+		refer(&d.nodeFunction, functions, d.Nodes, func(r *session.Node) session.FunctionID { return r.Function },
+			"node", "function"),
+		refer(&d.nodeProcess, processes, d.Nodes, func(r *session.Node) session.ProcessID { return r.Process },
+			"node", "process"),
+		refer(&d.nodeInstruction, instructions, d.Nodes, func(r *session.Node) session.InstructionID {
+			return r.Instruction
+		}, "node", "instruction"),
+		refer(&d.instructionLine, lines, d.Instructions, func(r *session.Instruction) session.LineID { return r.Line },
+			"instruction", "line"),
+		refer(&d.functionModule, modules, d.Functions, func(r *session.Function) session.ModuleID { return r.Module },
+			"function", "module"),
+		refer(&d.siteNode, nodes, d.Sites, func(r *session.Site) session.NodeID { return r.Node }, "site", "node"),
+		refer(&d.siteThread, threads, d.Sites, func(r *session.Site) session.ThreadID { return r.Thread },
+			"site", "thread"),
+		refer(&d.siteType, d.typeIndex, d.Sites, func(r *session.Site) session.TypeID { return r.Type }, "site", "type"),
+		refer(&d.threadProcess, processes, d.Threads, func(r *session.Thread) session.ProcessID { return r.Process },
+			"thread", "process"),
+	); err != nil {
 		return err
 	}
 	if err := d.required(); err != nil {
@@ -215,6 +224,7 @@ func (d *Data) link() error {
 	if err := d.timeTables.link(threads, nodes, d.sliceIndex); err != nil {
 		return err
 	}
+	var err error
 	if d.tree, err = calltree.New(parents); err != nil {
 		return fmt.Errorf("%w: %w", session.ErrCorrupt, err)
 	}

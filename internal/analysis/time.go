@@ -53,35 +53,20 @@ func (t *timeTables) read(s *session.Session) error {
 func (t *timeTables) link(threads index[session.ThreadID], nodes index[session.NodeID],
 	times index[session.SliceID]) error {
 	t.timings = newIndex(t.Timings, func(r *session.Timing) session.TimingID { return r.ID })
-	var err error
-	set := func(to *[]int32) func([]int32, error) {
-		return func(from []int32, e error) {
-			if *to = from; err == nil {
-				err = e
-			}
-		}
-	}
-	set(&t.timingThread)(references(threads, t.Timings, func(r *session.Timing) session.ThreadID {
-		return r.Thread
-	}, "timing", "thread"))
-	set(&t.timingNode)(references(nodes, t.Timings, func(r *session.Timing) session.NodeID {
-		return r.Node
-	}, "timing", "node"))
-	set(&t.runningOf)(references(t.timings, t.TimingRunning, func(r *session.TimingRunning) session.TimingID {
-		return r.Timing
-	}, "timing_running", "timing"))
-	set(&t.beganOf)(references(t.timings, t.TimingBegan, func(r *session.TimingBegan) session.TimingID {
-		return r.Timing
-	}, "timing_began", "timing"))
-	if err == nil {
-		err = t.values.link(t.timings, times)
-	}
-	if err == nil {
-		err = t.inclusives.link(t.timings, times)
-	}
-	if err == nil {
-		err = t.counts.link(t.timings, times)
-	}
+	err := atOnce(
+		refer(&t.timingThread, threads, t.Timings, func(r *session.Timing) session.ThreadID { return r.Thread },
+			"timing", "thread"),
+		refer(&t.timingNode, nodes, t.Timings, func(r *session.Timing) session.NodeID { return r.Node },
+			"timing", "node"),
+		refer(&t.runningOf, t.timings, t.TimingRunning, func(r *session.TimingRunning) session.TimingID {
+			return r.Timing
+		}, "timing_running", "timing"),
+		refer(&t.beganOf, t.timings, t.TimingBegan, func(r *session.TimingBegan) session.TimingID { return r.Timing },
+			"timing_began", "timing"),
+		func() error { return t.values.link(t.timings, times) },
+		func() error { return t.inclusives.link(t.timings, times) },
+		func() error { return t.counts.link(t.timings, times) },
+	)
 	if err != nil {
 		return err
 	}

@@ -224,19 +224,19 @@ type Merged struct {
 // roots down: a node of the result is a path of groups from the root. Its nodes are in
 // the order of their first original node.
 func (t Tree) Merge(group []int32) Merged {
-	m := Merged{Of: make([]int32, t.Len())}
-	index := newMergeIndex(t.Len())
+	n := t.Len() // as many as there can be: what is not used of it is not touched
+	m := Merged{Of: make([]int32, n), Tree: Tree{make([]int32, 0, n)}, Group: make([]int32, 0, n)}
+	index := newMergeIndex(n)
 	for i, p := range t.Parent {
 		parent := int32(None)
 		if p >= 0 {
 			parent = m.Of[p]
 		}
-		slot := index.find(parent, group[i])
-		if slot.node < 0 {
-			*slot = mergeSlot{parent, group[i], int32(len(m.Parent))}
+		node, isNew := index.find(&m, parent, group[i])
+		if isNew {
 			m.Parent, m.Group = append(m.Parent, parent), append(m.Group, group[i])
 		}
-		m.Of[i] = slot.node
+		m.Of[i] = node
 	}
 	return m
 }
@@ -248,26 +248,30 @@ type mergeIndex struct {
 	shift int
 }
 
-type mergeSlot struct{ parent, group, node int32 } // node is below 0: it is free
+// mergeSlot has a part of the hash, so that it is nearly always known without another look whose slot it is.
+type mergeSlot struct {
+	next int32 // the merged node after that of the slot; 0: it is free
+	hash uint32
+}
 
 func newMergeIndex(nodes int) mergeIndex {
 	width := bits.Len(uint(nodes)) + 1
-	x := mergeIndex{make([]mergeSlot, 1<<width), 64 - width}
-	for i := range x.slots {
-		x.slots[i].node = -1
-	}
-	return x
+	return mergeIndex{make([]mergeSlot, 1<<width), 64 - width}
 }
 
-// find returns the slot of a parent and a group, or the free one in which it belongs.
-func (x *mergeIndex) find(parent, group int32) *mergeSlot {
+// find returns the node of a parent and a group in m, and whether it is a new one, which is to be added.
+func (x *mergeIndex) find(m *Merged, parent, group int32) (node int32, isNew bool) {
 	const golden = 0x9e3779b97f4a7c15 // 2⁶⁴ divided by the golden ratio: products of it are all over the place
 	hash := (uint64(uint32(parent))<<32 | uint64(uint32(group))) * golden
 	hash = (hash ^ hash>>32) * golden
 	for at := hash >> x.shift; ; at = (at + 1) & uint64(len(x.slots)-1) {
 		s := &x.slots[at]
-		if s.node < 0 || s.parent == parent && s.group == group {
-			return s
+		if s.next == 0 {
+			*s = mergeSlot{int32(len(m.Parent)) + 1, uint32(hash)}
+			return int32(len(m.Parent)), true
+		}
+		if n := s.next - 1; s.hash == uint32(hash) && m.Parent[n] == parent && m.Group[n] == group {
+			return n, false
 		}
 	}
 }
@@ -275,8 +279,14 @@ func (x *mergeIndex) find(parent, group int32) *mergeSlot {
 // Keep returns the tree without the nodes for which keep is false, and for each
 // new node the old one. A kept node's parent must be kept.
 func (t Tree) Keep(keep []bool) (Tree, []int32) {
+	kept := 0
+	for _, k := range keep {
+		if k {
+			kept++
+		}
+	}
 	renumbered := make([]int32, t.Len())
-	var parent, old []int32
+	parent, old := make([]int32, 0, kept), make([]int32, 0, kept)
 	for i, p := range t.Parent {
 		if !keep[i] {
 			continue
