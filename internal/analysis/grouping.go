@@ -89,6 +89,9 @@ func groupRows(rows []int32, all int, keys ...keyColumn) (of, first []int32) {
 	for i := range of {
 		of[i] = none
 	}
+	if groups := groupsAtMost(keys, len(rows)); groups > 0 {
+		return of, groupFew(rows, of, groups, keys)
+	}
 	var leader keyedRow // the first row of a group
 	for i, x := range sortRows(rows, keys...) {
 		if i == 0 || x.key != leader.key {
@@ -108,6 +111,34 @@ func groupRows(rows []int32, all int, keys ...keyColumn) (of, first []int32) {
 	return of, first
 }
 
+// groupsAtMost is how many groups the numbers of columns can make; 0: more than so many.
+func groupsAtMost(keys []keyColumn, most int) int {
+	groups := 1
+	for _, k := range keys {
+		if groups *= k.bound + 1; groups > most {
+			return 0
+		}
+	}
+	return groups
+}
+
+// groupFew is groupRows where there is room for a counter of each group that there can be.
+func groupFew(rows, of []int32, groups int, keys []keyColumn) (first []int32) {
+	numbers := make([]int32, groups) // and one more
+	for _, row := range rows {
+		key := int32(0)
+		for _, k := range keys {
+			key = key*int32(k.bound+1) + k.of(row) + 1
+		}
+		if numbers[key] == 0 {
+			first = append(first, row)
+			numbers[key] = int32(len(first))
+		}
+		of[row] = numbers[key] - 1
+	}
+	return first
+}
+
 // rowsWith returns those of so many rows that have something.
 func rowsWith(all int, has func(row int32) bool) []int32 {
 	out := make([]int32, 0, all)
@@ -121,15 +152,24 @@ func rowsWith(all int, has func(row int32) bool) []int32 {
 
 // SiteGroups says in which group sites are.
 type SiteGroups struct {
-	sites index[session.SiteID]
-	of    []int32 // by position
+	data *Data
+	of   []int32 // by position
 }
 
 // Of returns the position of the group that a site is in.
 func (g SiteGroups) Of(site session.SiteID) (group int, ok bool) {
-	at, known := g.sites.find(site)
+	at, known := g.data.siteIndex.find(site)
 	if !known || at == none || g.of[at] == none {
 		return 0, false
 	}
 	return int(g.of[at]), true
+}
+
+// Process returns the process whose thread allocated at a site, 0 if it is not known.
+func (g SiteGroups) Process(site session.SiteID) session.ProcessID {
+	at, known := g.data.siteIndex.find(site)
+	if !known || at == none || g.data.siteThread[at] == none {
+		return 0
+	}
+	return g.data.Threads[g.data.siteThread[at]].Process
 }

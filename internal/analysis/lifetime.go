@@ -239,7 +239,7 @@ func (v *Lifetimes) Groups(by By) ([]Group, []Lifetime, SiteGroups) {
 	for n := range groups {
 		groups[n], lifetimes[n] = all.Group(n), all.Lifetime(n)
 	}
-	return groups, lifetimes, SiteGroups{v.data.siteIndex, all.of}
+	return groups, lifetimes, SiteGroups{v.data, all.of}
 }
 
 // GroupList is Groups for who needs few of them: what they are about is looked up when it is asked for.

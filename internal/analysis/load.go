@@ -212,7 +212,8 @@ func (d *Data) link() error {
 		refer(&d.siteNode, nodes, d.Sites, func(r *session.Site) session.NodeID { return r.Node }, "site", "node"),
 		refer(&d.siteThread, threads, d.Sites, func(r *session.Site) session.ThreadID { return r.Thread },
 			"site", "thread"),
-		refer(&d.siteType, d.typeIndex, d.Sites, func(r *session.Site) session.TypeID { return r.Type }, "site", "type"),
+		refer(&d.siteType, d.typeIndex, d.Sites, func(r *session.Site) session.TypeID { return r.Type },
+			"site", "type"),
 		refer(&d.threadProcess, processes, d.Threads, func(r *session.Thread) session.ProcessID { return r.Process },
 			"thread", "process"),
 	); err != nil {

@@ -144,15 +144,10 @@ func (b *builder) aliveAtEnd(of analysis.SiteGroups) ([]aliveRow, error) {
 	for _, g := range collections {
 		last[g.Process] = max(last[g.Process], g.Number)
 	}
-	list, err := s.Sites()
-	if err != nil {
-		return nil, err
-	}
-	sites := rows[session.SiteID, session.Site]{list, func(r *session.Site) session.SiteID { return r.ID }}
 	var out []aliveRow
 	for _, a := range cohorts {
 		if group, wanted := of.Of(a.Site); wanted {
-			out = append(out, aliveRow{a, group, last[b.threads.get(sites.get(a.Site).Thread).Process]})
+			out = append(out, aliveRow{a, group, last[of.Process(a.Site)]})
 		}
 	}
 	return out, nil
