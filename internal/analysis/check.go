@@ -263,6 +263,8 @@ func readDerived(s *session.Session) (*session.Derived, error) {
 		func() error { return into(&d.Causes, s.Causes) },
 		func() error { return into(&d.TypeDeaths, s.TypeDeaths) },
 		func() error { return into(&d.TypePaths, s.TypePaths) },
+		func() error { return into(&d.TypeLifetimes, s.TypeLifetimes) },
+		func() error { return into(&d.FunctionLifetimes, s.FunctionLifetimes) },
 		func() error { return into(&d.PathTimes, s.PathTimes) },
 		func() error { return into(&d.CallTimes, s.CallTimes) },
 		func() error { return into(&d.FunctionTimes, s.FunctionTimes) },
@@ -288,6 +290,7 @@ func (c *checker) stored(want, have *session.Derived) {
 		table := w.Type().Field(i).Name
 		a, b := w.Field(i), h.Field(i)
 		if len(have.CauseTotals) == 0 && slices.Contains(wholeTables, table) ||
+			len(have.TypeLifetimes) == 0 && slices.Contains(groupTables, table) ||
 			len(have.UserTimes) == 0 && table == "UserTimes" { // an older clrprof completed the session
 			continue
 		}

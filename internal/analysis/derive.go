@@ -19,7 +19,7 @@ func (d *Data) Derive() (*session.Derived, error) {
 }
 
 func (d *Data) deriveAll() (*derivation, error) {
-	x, err := d.derive()
+	x, err := d.derive(true)
 	if err != nil {
 		return nil, err
 	}
@@ -81,8 +81,8 @@ func (x *derivation) callTree() *callTree {
 	return x.tree
 }
 
-// derive computes what all views need, and prepares the rest.
-func (d *Data) derive() (*derivation, error) {
+// derive computes what all views need, and prepares the rest; with what is stored of groups, if that is wanted.
+func (d *Data) derive(groups bool) (*derivation, error) {
 	bySite, err := d.SiteAmounts()
 	if err != nil {
 		return nil, err
@@ -102,7 +102,7 @@ func (d *Data) derive() (*derivation, error) {
 	out := &session.Derived{}
 	x := &derivation{Derived: out, data: d, own: own, times: derivedTimes{nodes: times}}
 	if d.in.selection.IsZero() && len(d.Followed) > 0 {
-		if err := d.deriveSummary(out, bySite); err != nil {
+		if err := d.deriveLifetimes(out, bySite, groups); err != nil {
 			return nil, err
 		}
 	}

@@ -260,7 +260,14 @@ func (l *GroupList) Group(n int) Group { return l.group(n) }
 
 // GroupList groups the sites.
 func (v *Lifetimes) GroupList(by By) *GroupList {
-	d, nearest := v.data, []int32(nil)
+	of, groups, group := v.data.groupSites(by, func(site int32) bool { return !v.sites.isZero(int(site)) })
+	return &GroupList{of, v.sites.sumList(of, groups), group}
+}
+
+// groupSites groups the sites at which something happened: it returns the position of the group of each, or none, how
+// many groups there are, and what says what a group is.
+func (d *Data) groupSites(by By, happened func(site int32) bool) (of []int32, groups int, group func(n int) Group) {
+	nearest := []int32(nil)
 	if by == ByLine && d.in.selection.myCode {
 		nearest = d.attribute().nearest
 	}
@@ -275,38 +282,45 @@ func (v *Lifetimes) GroupList(by By) *GroupList {
 		}
 		return n
 	}
+	function := func(site int32) int32 { return d.nodeFunction[node(site)] }
+	rows := rowsWith(len(d.Sites), func(site int32) bool {
+		return d.siteNode[site] >= 0 && d.siteType[site] >= 0 && happened(site)
+	})
+	of, leaders := groupRows(rows, len(d.Sites), d.groupKeys(by, node, first)...)
+	return of, len(leaders), func(n int) Group {
+		site := leaders[n]
+		g := d.group(by, node(site), d.siteType[site])
+		if first != nil {
+			g.Function = d.functionID(first[function(site)])
+		}
+		return g
+	}
+}
+
+// groupKeys are the numbers of sites by which they are grouped; node is the node that they count for, and first as in
+// groupSites.
+func (d *Data) groupKeys(by By, node func(site int32) int32, first []int32) []keyColumn {
 	function := keyColumn{func(site int32) int32 { return d.nodeFunction[node(site)] }, len(d.Functions)}
 	keys := []keyColumn{{func(site int32) int32 { return d.nodeProcess[node(site)] }, len(d.Processes)}}
 	switch by {
 	case ByType:
-		keys = append(keys, keyColumn{func(site int32) int32 { return d.siteType[site] }, len(d.Types)})
+		return append(keys, keyColumn{func(site int32) int32 { return d.siteType[site] }, len(d.Types)})
 	case BySite:
-		keys = append(keys, keyColumn{func(site int32) int32 { return d.siteType[site] }, len(d.Types)},
+		return append(keys, keyColumn{func(site int32) int32 { return d.siteType[site] }, len(d.Types)},
 			keyColumn{node, len(d.Nodes)})
 	case ByFunction:
-		keys = append(keys, function)
+		return append(keys, function)
 	case ByModule, ByNamespace:
-		keys = append(keys, keyColumn{func(site int32) int32 { return first[function.of(site)] }, len(d.Functions)})
+		return append(keys, keyColumn{func(site int32) int32 { return first[function.of(site)] }, len(d.Functions)})
 	case ByLine:
-		keys = append(keys, function, keyColumn{func(site int32) int32 {
+		return append(keys, function, keyColumn{func(site int32) int32 {
 			if in := d.nodeInstruction[node(site)]; in >= 0 {
 				return d.instructionLine[in]
 			}
 			return none
 		}, len(d.Lines)})
 	}
-	rows := rowsWith(len(d.Sites), func(site int32) bool {
-		return d.siteNode[site] >= 0 && d.siteType[site] >= 0 && !v.sites.isZero(int(site))
-	})
-	of, leaders := groupRows(rows, len(d.Sites), keys...)
-	return &GroupList{of, v.sites.sumList(of, len(leaders)), func(n int) Group {
-		site := leaders[n]
-		g := d.group(by, node(site), d.siteType[site])
-		if first != nil {
-			g.Function = d.functionID(first[function.of(site)])
-		}
-		return g
-	}}
+	return keys
 }
 
 // group makes the group of a node and a type, both by position.

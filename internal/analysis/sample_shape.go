@@ -107,7 +107,7 @@ type shapedLeaf struct {
 func (x *SampleSet) shapeStacks(s *session.Session, sel Selection) error {
 	v := &Source{session: s, selection: sel, data: x.data, traced: &shapedRows{}}
 	var err error
-	if v.derived, err = x.data.derive(); err != nil {
+	if v.derived, err = x.data.derive(false); err != nil {
 		return err
 	}
 	if err := v.shapedRows(sel.Shape); err != nil {

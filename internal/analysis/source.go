@@ -45,7 +45,7 @@ func (v *Source) compute() (*Source, error) {
 	if err != nil {
 		return nil, err
 	}
-	if v.derived, err = d.derive(); err != nil {
+	if v.derived, err = d.derive(false); err != nil {
 		return nil, fmt.Errorf("session %s: %w", v.session.Path(), err)
 	}
 	return v, nil

@@ -181,8 +181,8 @@ func (g *causes) section(parts []q.Amount, limit int) LifetimeSection {
 }
 
 // deriveSummary computes the tables from which a summary opens; born is what each site allocated. What died is added up
-// by stack and type, as lifetimes of all sites are some hundred megabytes.
-func (d *Data) deriveSummary(out *session.Derived, born []q.Amount) error {
+// by stack and type, as lifetimes of all sites are some hundred megabytes, and for groups, unless they are nil.
+func (d *Data) deriveSummary(out *session.Derived, born []q.Amount, groups *lifetimeGroups) error {
 	g := d.causes(func(site int) bool { return !born[site].IsZero() }, func(site int) q.Bytes {
 		return born[site].Bytes
 	})
@@ -208,6 +208,10 @@ func (d *Data) deriveSummary(out *session.Derived, born []q.Amount) error {
 		}
 		if t := d.siteType[site]; t >= 0 {
 			add(&types[t])
+		}
+		if groups != nil {
+			groups.types.died(site, dead)
+			groups.functions.died(site, dead)
 		}
 	})
 	if err != nil {

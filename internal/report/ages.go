@@ -42,32 +42,29 @@ func ageKey(measure string, bucket int) string {
 	return measure + "_" + ageSuffixes[measure][bucket]
 }
 
-// ageRow is the distribution of the ages of a group's objects.
-type ageRow struct {
-	dead                    q.Count
-	byGCs, byTime, aliveGCs [session.AgeBuckets]q.Count
-}
-
 // ageColumns makes the columns of ages.
 func ageColumns() []Column {
-	out := []Column{{Key: "dead_instances", Title: "Died", Kind: Count, cell: ageCell(func(a *ageRow) q.Count {
-		return a.dead
-	})}}
+	out := []Column{{Key: "dead_instances", Title: "Died", Kind: Count, cell: func(_ *context, r *Row) Cell {
+		if r.ages == nil {
+			return Cell{Empty: true}
+		}
+		return numberCell(r.lifetime.Collected().Allocations)
+	}}}
 	for i := range session.AgeBuckets {
 		title := session.AgeName(session.AgeGCs, int64(i))
 		title = strings.Replace(title, " and more", "+", 1)
 		out = append(out,
 			Column{Key: ageKey(session.AgeGCs, i), Title: title + pick(i == 1, " GC", " GCs"), Kind: Count,
-				cell: ageCell(func(a *ageRow) q.Count { return a.byGCs[i] })},
+				cell: ageCell(func(a *session.Ages) q.Count { return a.GCs[i] })},
 			Column{Key: ageKey("alive", i), Title: "Alive " + title, Kind: Count,
-				cell: ageCell(func(a *ageRow) q.Count { return a.aliveGCs[i] })},
+				cell: ageCell(func(a *session.Ages) q.Count { return a.AliveGCs[i] })},
 			Column{Key: ageKey(session.AgeTime, i), Title: session.AgeName(session.AgeTime, int64(i)), Kind: Count,
-				cell: ageCell(func(a *ageRow) q.Count { return a.byTime[i] })})
+				cell: ageCell(func(a *session.Ages) q.Count { return a.Time[i] })})
 	}
 	return out
 }
 
-func ageCell(value func(*ageRow) q.Count) func(*context, *Row) Cell {
+func ageCell(value func(*session.Ages) q.Count) func(*context, *Row) Cell {
 	return func(_ *context, r *Row) Cell {
 		if r.ages == nil {
 			return Cell{Empty: true}
@@ -76,55 +73,18 @@ func ageCell(value func(*ageRow) q.Count) func(*context, *Row) Cell {
 	}
 }
 
-// gcBucket is the bucket of an age in collections, as agents count it.
-func gcBucket(survived int64) int {
-	most := [...]int64{0, 1, 2, 4, 8, 16, 64}
-	for i, m := range most {
-		if survived <= m {
-			return i
-		}
-	}
-	return len(most)
-}
-
 func buildAges(b *builder) error {
-	list, of, err := b.groups()
+	list, err := b.groupLifetimes(true)
 	if err != nil {
 		return err
-	}
-	ages, err := b.source.Session().SiteAges()
-	if err != nil {
-		return err
-	}
-	rows := make([]ageRow, len(list))
-	for i := range list {
-		rows[i].dead = list[i].lifetime.Collected().Allocations
-		rows[i].byGCs[0] = rows[i].dead
-		list[i].ages = &rows[i]
-	}
-	for _, a := range ages {
-		g, wanted := of.Of(a.Site)
-		switch {
-		case !wanted || a.Bucket < 0 || a.Bucket >= session.AgeBuckets:
-		case a.Measure == session.AgeGCs:
-			rows[g].byGCs[a.Bucket] += a.Objects
-			rows[g].byGCs[0] -= a.Objects
-		case a.Measure == session.AgeTime:
-			rows[g].byTime[a.Bucket] += a.Objects
-		}
-	}
-	cohorts, err := b.aliveAtEnd(of)
-	for _, a := range cohorts {
-		row := &rows[a.group]
-		row.aliveGCs[gcBucket(a.gcs-a.Born)] += a.Allocations
 	}
 	b.note(NoteAges)
 	if b.source.Selection().Spans() {
 		b.note(NoteAgesWhole)
-		for i := range rows {
-			rows[i].byGCs[0] = 0 // how many survived nothing is known of the whole only
+		for i := range list {
+			list[i].ages.GCs[0] = 0 // how many survived nothing is known of the whole only
 		}
 	}
 	b.table.Rows = b.limit(list, exclusiveCost)
-	return err
+	return nil
 }

@@ -88,6 +88,25 @@ func (b *builder) groups() ([]Row, analysis.SiteGroups, error) {
 	return list, of, nil
 }
 
+// groupLifetimes returns a row for each group with its lifetime, and if they are wanted with its ages, for a view that
+// needs no sites.
+func (b *builder) groupLifetimes(ages bool) ([]Row, error) {
+	groups, err := b.source.GroupLifetimes(cmp.Or(b.options.By, analysis.ByType), ages)
+	list := make([]Row, len(groups))
+	for i := range groups {
+		g := &groups[i]
+		list[i] = b.groupRow(g.Group)
+		if b.options.By == analysis.ByModule || b.options.By == analysis.ByNamespace {
+			b.asGroup(&list[i], b.options.By)
+		}
+		list[i].values, list[i].lifetime = both(g.Born), &g.Lifetime
+		if ages {
+			list[i].ages = &g.Ages
+		}
+	}
+	return list, err
+}
+
 // siteGroups returns the rows of groups of sites that are shown. There can be as many as sites.
 func (b *builder) siteGroups() ([]Row, error) {
 	lifetimes, err := b.source.Lifetimes()

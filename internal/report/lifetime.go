@@ -35,6 +35,8 @@ func buildLifetime(b *builder) error {
 	case by == analysis.BySite && !b.showsWhere():
 		list, err = b.siteGroups()
 		limit = func() []Row { return list }
+	case !b.showsWhere():
+		list, err = b.groupLifetimes(false)
 	default:
 		list, of, err = b.groups()
 	}

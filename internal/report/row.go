@@ -68,7 +68,7 @@ type Row struct {
 	interaction *analysis.Interaction
 	event       *eventRow
 	gc          *gcRow
-	ages        *ageRow
+	ages        *session.Ages
 	why         *whyRow
 	held        *rootRow
 	heap        *heapRow

@@ -263,6 +263,8 @@ func (w *Writer) WriteDerived(d *Derived) error {
 			func() error { return rewrite(w, causeTotalTable, d.CauseTotals) },
 			func() error { return rewrite(w, causeTable, d.Causes) },
 			func() error { return rewrite(w, typeDeathTable, d.TypeDeaths) },
+			func() error { return rewrite(w, typeLifetimeTable, d.TypeLifetimes) },
+			func() error { return rewrite(w, functionLifetimeTable, d.FunctionLifetimes) },
 			func() error { return rewrite(w, typePathTable, d.TypePaths) },
 			func() error { return rewrite(w, ruleJudgedTable, d.RulesJudged) },
 			func() error { return rewrite(w, findingTable, d.Findings) },

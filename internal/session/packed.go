@@ -26,6 +26,7 @@ var packedTableNames = []string{
 	timingRunningTable.name,
 	timingBeganTable.name,
 	pathValueTable.name, pathTimeTable.name, userTimeTable.name,
+	typeLifetimeTable.name, functionLifetimeTable.name,
 }
 
 func isPacked(name string) bool { return slices.Contains(packedTableNames, name) }

@@ -313,3 +313,51 @@ CREATE TABLE user_time (            -- the exclusive time of user code, and of w
   cpu_counter6       INTEGER NOT NULL,
   PRIMARY KEY (function_id, from_function_id, from_line_id)
 );
+
+CREATE TABLE type_lifetime (        -- what became of the objects of each type, and how old they became
+  position      INTEGER PRIMARY KEY, -- from 1: in the order of the first site of each
+  process_id    INTEGER NOT NULL,
+  type_id       INTEGER NOT NULL,
+  born_objects  INTEGER NOT NULL, born_bytes  INTEGER NOT NULL,
+  gen0_objects  INTEGER NOT NULL, gen0_bytes  INTEGER NOT NULL, -- of these died there
+  gen1_objects  INTEGER NOT NULL, gen1_bytes  INTEGER NOT NULL,
+  gen2_objects  INTEGER NOT NULL, gen2_bytes  INTEGER NOT NULL,
+  loh_objects   INTEGER NOT NULL, loh_bytes   INTEGER NOT NULL,
+  poh_objects   INTEGER NOT NULL, poh_bytes   INTEGER NOT NULL,
+  gcs0 INTEGER NOT NULL, gcs1 INTEGER NOT NULL, -- objects that died, by the collections that they survived: the buckets of site_age, and in the first the rest
+  gcs2 INTEGER NOT NULL, gcs3 INTEGER NOT NULL,
+  gcs4 INTEGER NOT NULL, gcs5 INTEGER NOT NULL,
+  gcs6 INTEGER NOT NULL, gcs7 INTEGER NOT NULL,
+  time0 INTEGER NOT NULL, time1 INTEGER NOT NULL, -- by the time that they survived
+  time2 INTEGER NOT NULL, time3 INTEGER NOT NULL,
+  time4 INTEGER NOT NULL, time5 INTEGER NOT NULL,
+  time6 INTEGER NOT NULL, time7 INTEGER NOT NULL,
+  alive0 INTEGER NOT NULL, alive1 INTEGER NOT NULL, -- objects that are reachable at the end, by the collections that they survived
+  alive2 INTEGER NOT NULL, alive3 INTEGER NOT NULL,
+  alive4 INTEGER NOT NULL, alive5 INTEGER NOT NULL,
+  alive6 INTEGER NOT NULL, alive7 INTEGER NOT NULL
+);
+
+CREATE TABLE function_lifetime (    -- the same of what each function allocated itself
+  position      INTEGER PRIMARY KEY,
+  process_id    INTEGER NOT NULL,
+  function_id   INTEGER NOT NULL,
+  born_objects  INTEGER NOT NULL, born_bytes  INTEGER NOT NULL,
+  gen0_objects  INTEGER NOT NULL, gen0_bytes  INTEGER NOT NULL,
+  gen1_objects  INTEGER NOT NULL, gen1_bytes  INTEGER NOT NULL,
+  gen2_objects  INTEGER NOT NULL, gen2_bytes  INTEGER NOT NULL,
+  loh_objects   INTEGER NOT NULL, loh_bytes   INTEGER NOT NULL,
+  poh_objects   INTEGER NOT NULL, poh_bytes   INTEGER NOT NULL,
+  gcs0 INTEGER NOT NULL, gcs1 INTEGER NOT NULL,
+  gcs2 INTEGER NOT NULL, gcs3 INTEGER NOT NULL,
+  gcs4 INTEGER NOT NULL, gcs5 INTEGER NOT NULL,
+  gcs6 INTEGER NOT NULL, gcs7 INTEGER NOT NULL,
+  time0 INTEGER NOT NULL, time1 INTEGER NOT NULL,
+  time2 INTEGER NOT NULL, time3 INTEGER NOT NULL,
+  time4 INTEGER NOT NULL, time5 INTEGER NOT NULL,
+  time6 INTEGER NOT NULL, time7 INTEGER NOT NULL,
+  alive0 INTEGER NOT NULL, alive1 INTEGER NOT NULL,
+  alive2 INTEGER NOT NULL, alive3 INTEGER NOT NULL,
+  alive4 INTEGER NOT NULL, alive5 INTEGER NOT NULL,
+  alive6 INTEGER NOT NULL, alive7 INTEGER NOT NULL
+);

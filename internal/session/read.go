@@ -231,6 +231,15 @@ func (s *Session) SummarySites() ([]SummarySite, error) { return rows(s, summary
 // TypeDeaths returns the table type_death in the order of type and generation.
 func (s *Session) TypeDeaths() ([]TypeDeath, error) { return rows(s, typeDeathTable) }
 
+// TypeLifetimes returns the table type_lifetime in the order of position. A session that an older clrprof completed
+// has no rows in it.
+func (s *Session) TypeLifetimes() ([]TypeLifetime, error) { return rows(s, typeLifetimeTable) }
+
+// FunctionLifetimes returns the table function_lifetime in the order of position, likewise.
+func (s *Session) FunctionLifetimes() ([]FunctionLifetime, error) {
+	return rows(s, functionLifetimeTable)
+}
+
 // TypePaths returns the table type_path in the order of type and position.
 func (s *Session) TypePaths() ([]TypePath, error) { return rows(s, typePathTable) }
 

@@ -396,6 +396,10 @@ type Derived struct {
 	CauseTotals []CauseTotal
 	Causes      []Cause
 	TypeDeaths  []TypeDeath
+
+	TypeLifetimes     []TypeLifetime
+	FunctionLifetimes []FunctionLifetime
+
 	TypePaths   []TypePath
 	RulesJudged []RuleJudged
 	Findings    []Finding

@@ -133,6 +133,64 @@ type TypeDeath struct {
 	q.Amount
 }
 
+// TypeLifetime is a row of the derived table type_lifetime. Position is from 1, in the order of the first site of each.
+type TypeLifetime struct {
+	Position int64
+	Process  ProcessID
+	Type     TypeID
+	LifetimeSums
+}
+
+// FunctionLifetime is a row of the derived table function_lifetime: of what the function allocated itself.
+type FunctionLifetime struct {
+	Position int64
+	Process  ProcessID
+	Function FunctionID
+	LifetimeSums
+}
+
+// LifetimeSums is what became of the objects of many sites; Allocations are objects.
+type LifetimeSums struct {
+	Born q.Amount
+	Dead [Generations]q.Amount // by the generation in which they were found dead
+	Ages
+}
+
+// Ages is how old the objects of many sites became, by bucket.
+type Ages struct {
+	GCs      [AgeBuckets]q.Count // of the dead: collections survived
+	Time     [AgeBuckets]q.Count // of the dead: time since the end of the first collection survived
+	AliveGCs [AgeBuckets]q.Count // of what is reachable at the end: collections survived
+}
+
+// Add counts what is known of the ages of objects that died. Those that survived no collection are not among it.
+func (a *Ages) Add(age *SiteAge) {
+	switch {
+	case age.Bucket < 0 || age.Bucket >= AgeBuckets:
+	case age.Measure == AgeGCs:
+		a.GCs[age.Bucket] += age.Objects
+		a.GCs[0] -= age.Objects
+	case age.Measure == AgeTime:
+		a.Time[age.Bucket] += age.Objects
+	}
+}
+
+// AddAlive counts objects that are reachable at the end of a process that had so many collections.
+func (a *Ages) AddAlive(alive *SiteAlive, gcs int64) {
+	a.AliveGCs[gcBucket(gcs-alive.Born)] += alive.Allocations
+}
+
+// gcBucket is the bucket of an age in collections, as agents count it.
+func gcBucket(survived int64) int {
+	most := [...]int64{0, 1, 2, 4, 8, 16, 64}
+	for i, m := range most {
+		if survived <= m {
+			return i
+		}
+	}
+	return len(most)
+}
+
 // Measures of ages.
 const (
 	AgeGCs  = "gcs"  // garbage collections survived

@@ -130,6 +130,10 @@ func TestTables(t *testing.T) {
 	tableTest(t, w, threadValueTable, w.ThreadValues, ThreadValue{1, amount})
 	tableTest(t, w, processDeathTable, w.ProcessDeaths, ProcessDeath{1, 2, amount})
 	tableTest(t, w, typeDeathTable, w.TypeDeaths, TypeDeath{3, 2, amount})
+	sums := LifetimeSums{amount, [Generations]q.Amount{amount, 4: amount}, Ages{GCs: [AgeBuckets]q.Count{1, 7: 2},
+		Time: [AgeBuckets]q.Count{3, 7: 4}, AliveGCs: [AgeBuckets]q.Count{5, 7: 6}}}
+	tableTest(t, w, typeLifetimeTable, w.TypeLifetimes, TypeLifetime{1, 2, 3, sums})
+	tableTest(t, w, functionLifetimeTable, w.FunctionLifetimes, FunctionLifetime{1, 2, 4, sums})
 	tableTest(t, w, typePathTable, w.TypePaths, TypePath{3, 1, 4, 5, 6})
 	tableTest(t, w, causeTotalTable, w.CauseTotals, CauseTotal{PartOutside, 7, amount})
 	tableTest(t, w, causeTable, w.Causes, Cause{1, 3, 4, 5, 6, amount})

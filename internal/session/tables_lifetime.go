@@ -1,5 +1,7 @@
 package session
 
+import q "github.com/clrprof/clrprof/internal/quantity"
+
 var processLifetimeTable = tableOf("process_lifetime", func(c *cells, r *ProcessLifetime) {
 	integer(c, &r.Process)
 	integer(c, &r.GCs)
@@ -44,6 +46,32 @@ var typeDeathTable = tableOf("type_death", func(c *cells, r *TypeDeath) {
 	c.int64(&r.Generation)
 	amount(c, &r.Amount)
 })
+
+var typeLifetimeTable = tableOf("type_lifetime", func(c *cells, r *TypeLifetime) {
+	c.int64(&r.Position)
+	integer(c, &r.Process)
+	integer(c, &r.Type)
+	lifetimeSums(c, &r.LifetimeSums)
+})
+
+var functionLifetimeTable = tableOf("function_lifetime", func(c *cells, r *FunctionLifetime) {
+	c.int64(&r.Position)
+	integer(c, &r.Process)
+	integer(c, &r.Function)
+	lifetimeSums(c, &r.LifetimeSums)
+})
+
+func lifetimeSums(c *cells, r *LifetimeSums) {
+	amount(c, &r.Born)
+	for i := range r.Dead {
+		amount(c, &r.Dead[i])
+	}
+	for _, ages := range []*[AgeBuckets]q.Count{&r.GCs, &r.Time, &r.AliveGCs} {
+		for i := range ages {
+			integer(c, &ages[i])
+		}
+	}
+}
 
 var summarySectionTable = tableOf("summary_section", func(c *cells, r *SummarySection) {
 	c.text(&r.Section)

@@ -1,0 +1,203 @@
+package analysis
+
+import (
+	"cmp"
+
+	q "github.com/clrprof/clrprof/internal/quantity"
+	"github.com/clrprof/clrprof/internal/session"
+)
+
+// GroupLifetime is what became of the objects of a group, with what is known of their ages.
+type GroupLifetime struct {
+	Group
+	Lifetime
+	session.Ages
+}
+
+// GroupLifetimes returns the groups as Lifetimes.Groups does, with ages if they are wanted. Those by type and by
+// function are stored.
+func (v *Source) GroupLifetimes(by By, ages bool) ([]GroupLifetime, error) {
+	if v.derived == nil {
+		if out, err := v.storedGroupLifetimes(by); len(out) > 0 || err != nil {
+			return out, err
+		}
+	}
+	lifetimes, err := v.Lifetimes()
+	if err != nil {
+		return nil, err
+	}
+	all := lifetimes.GroupList(by)
+	out := make([]GroupLifetime, all.Len())
+	for n := range out {
+		out[n] = GroupLifetime{Group: all.Group(n), Lifetime: all.Lifetime(n)}
+		out[n].GCs[0] = out[n].Collected().Allocations
+	}
+	if ages {
+		err = lifetimes.data.eachAge(func(site int32, add func(*session.Ages)) {
+			if n := all.of[site]; n != none {
+				add(&out[n].Ages)
+			}
+		})
+	}
+	return out, err
+}
+
+// storedGroupLifetimes returns what is stored, if anything is.
+func (v *Source) storedGroupLifetimes(by By) ([]GroupLifetime, error) {
+	followed, err := v.session.ProcessLifetimes()
+	if err != nil || len(followed) == 0 {
+		return nil, cmp.Or(err, ErrNoLifetime)
+	}
+	switch by {
+	case ByType:
+		rows, err := v.session.TypeLifetimes()
+		return groupLifetimes(rows, func(r *session.TypeLifetime) (Group, *session.LifetimeSums) {
+			return Group{Process: r.Process, Type: r.Type}, &r.LifetimeSums
+		}), err
+	case ByFunction:
+		rows, err := v.session.FunctionLifetimes()
+		return groupLifetimes(rows, func(r *session.FunctionLifetime) (Group, *session.LifetimeSums) {
+			return Group{Process: r.Process, Function: r.Function}, &r.LifetimeSums
+		}), err
+	}
+	return nil, nil
+}
+
+func groupLifetimes[Row any](rows []Row, of func(*Row) (Group, *session.LifetimeSums)) []GroupLifetime {
+	out := make([]GroupLifetime, len(rows))
+	for i := range rows {
+		group, sums := of(&rows[i])
+		out[i] = GroupLifetime{group, Lifetime{sums.Born, sums.Dead}, sums.Ages}
+	}
+	return out
+}
+
+// eachAge calls fn with the position of each site of which ages are known, and with what adds them to sums.
+func (d *Data) eachAge(fn func(site int32, add func(*session.Ages))) error {
+	ages, err := d.session.SiteAges()
+	if err != nil {
+		return err
+	}
+	var age *session.SiteAge
+	addAge := func(sum *session.Ages) { sum.Add(age) }
+	for i := range ages {
+		if site, _ := d.siteIndex.find(ages[i].Site); site != none {
+			age = &ages[i]
+			fn(site, addAge)
+		}
+	}
+	alive, err := d.session.SiteAlive()
+	if err != nil {
+		return err
+	}
+	gcs, err := d.collectionsOfThreads()
+	if err != nil {
+		return err
+	}
+	var cohort *session.SiteAlive
+	had := int64(0)
+	addAlive := func(sum *session.Ages) { sum.AddAlive(cohort, had) }
+	for i := range alive {
+		if site, _ := d.siteIndex.find(alive[i].Site); site != none {
+			cohort, had = &alive[i], gcs[d.siteThread[site]+1]
+			fn(site, addAlive)
+		}
+	}
+	return nil
+}
+
+// collectionsOfThreads returns how many collections the process of each thread had, the first for none.
+func (d *Data) collectionsOfThreads() ([]int64, error) {
+	collections, err := d.session.GCs()
+	if err != nil {
+		return nil, err
+	}
+	last := map[session.ProcessID]int64{}
+	for _, g := range collections {
+		last[g.Process] = max(last[g.Process], g.Number)
+	}
+	out := make([]int64, 1, len(d.Threads)+1)
+	for i := range d.Threads {
+		out = append(out, last[d.Threads[i].Process])
+	}
+	return out, nil
+}
+
+// groupTables are the tables of groups, which a session that was completed by an older clrprof lacks.
+var groupTables = []string{"TypeLifetimes", "FunctionLifetimes"}
+
+// groupSums adds up what is stored of groups of sites.
+type groupSums struct {
+	of    []int32 // by position of the site; none: it is in none
+	group func(n int) Group
+	sums  []session.LifetimeSums
+	lost  bool // something died where nothing was born: what is stored would not be what is computed
+}
+
+// newGroupSums groups the sites at which something was born.
+func (d *Data) newGroupSums(by By, born []q.Amount) *groupSums {
+	of, groups, group := d.groupSites(by, func(site int32) bool { return !born[site].IsZero() })
+	out := &groupSums{of: of, group: group, sums: make([]session.LifetimeSums, groups)}
+	for site, n := range of {
+		if n != none {
+			out.sums[n].Born = out.sums[n].Born.Add(born[site])
+		}
+	}
+	return out
+}
+
+// died adds what died at a site.
+func (g *groupSums) died(site int32, dead *session.SiteDeath) {
+	n := g.of[site]
+	if n == none {
+		g.lost = g.lost || !dead.IsZero()
+		return
+	}
+	sum := &g.sums[n]
+	sum.Dead[dead.Generation] = sum.Dead[dead.Generation].Add(dead.Amount)
+	sum.GCs[0] += dead.Allocations
+}
+
+// lifetimeGroups are the groups that are stored.
+type lifetimeGroups struct{ types, functions *groupSums }
+
+// deriveGroupLifetimes computes the rows of what became of the objects of types and functions.
+func (d *Data) deriveGroupLifetimes(out *session.Derived, g *lifetimeGroups) error {
+	if g.types.lost || g.functions.lost {
+		return nil
+	}
+	err := d.eachAge(func(site int32, add func(*session.Ages)) {
+		for _, of := range []*groupSums{g.types, g.functions} {
+			if n := of.of[site]; n != none {
+				add(&of.sums[n].Ages)
+			}
+		}
+	})
+	if err != nil {
+		return err
+	}
+	for n, sums := range g.types.sums {
+		of := g.types.group(n)
+		out.TypeLifetimes = append(out.TypeLifetimes, session.TypeLifetime{Position: int64(n) + 1,
+			Process: of.Process, Type: of.Type, LifetimeSums: sums})
+	}
+	for n, sums := range g.functions.sums {
+		of := g.functions.group(n)
+		out.FunctionLifetimes = append(out.FunctionLifetimes, session.FunctionLifetime{Position: int64(n) + 1,
+			Process: of.Process, Function: of.Function, LifetimeSums: sums})
+	}
+	return nil
+}
+
+// deriveLifetimes computes the tables of lifetimes, those of groups if they are wanted; born is what each site
+// allocated.
+func (d *Data) deriveLifetimes(out *session.Derived, born []q.Amount, groups bool) error {
+	if !groups {
+		return d.deriveSummary(out, born, nil)
+	}
+	of := &lifetimeGroups{d.newGroupSums(ByType, born), d.newGroupSums(ByFunction, born)}
+	if err := d.deriveSummary(out, born, of); err != nil {
+		return err
+	}
+	return d.deriveGroupLifetimes(out, of)
+}

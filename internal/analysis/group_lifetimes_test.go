@@ -1,0 +1,136 @@
+package analysis
+
+import (
+	"path/filepath"
+	"testing"
+
+	"github.com/google/go-cmp/cmp/cmpopts"
+	"pgregory.net/rapid"
+	"zombiezen.com/go/sqlite"
+	"zombiezen.com/go/sqlite/sqlitex"
+
+	"github.com/clrprof/clrprof/internal/differ"
+	q "github.com/clrprof/clrprof/internal/quantity"
+	"github.com/clrprof/clrprof/internal/session"
+	"github.com/clrprof/clrprof/internal/session/sessiontest"
+)
+
+// naiveGroups looks each site up in the recorded tables.
+func naiveGroups(rt *rapid.T, s *session.Session, by By) []GroupLifetime {
+	v, err := Computed(s)
+	if err != nil {
+		rt.Fatal(err)
+	}
+	lifetimes, err := v.Lifetimes()
+	if err != nil {
+		return nil
+	}
+	groups, values, _ := lifetimes.Groups(by)
+	out, at := make([]GroupLifetime, len(groups)), map[Group]*GroupLifetime{}
+	for i, g := range groups {
+		out[i] = GroupLifetime{Group: g, Lifetime: values[i]}
+		out[i].GCs[0] = values[i].Collected().Allocations
+		at[g] = &out[i]
+	}
+	d := v.data
+	of, last := map[session.SiteID]*GroupLifetime{}, map[session.SiteID]int64{}
+	gcs, err := s.GCs()
+	if err != nil {
+		rt.Fatal(err)
+	}
+	for i, site := range d.Sites {
+		process := d.Nodes[d.siteNode[i]].Process
+		g := Group{Process: process, Type: site.Type}
+		if by == ByFunction {
+			g = Group{Process: process, Function: d.Nodes[d.siteNode[i]].Function}
+		}
+		of[site.ID] = at[g]
+		for _, gc := range gcs {
+			if gc.Process == d.Threads[d.siteThread[i]].Process {
+				last[site.ID] = max(last[site.ID], gc.Number)
+			}
+		}
+	}
+	ages, err := s.SiteAges()
+	if err != nil {
+		rt.Fatal(err)
+	}
+	for _, a := range ages {
+		if g := of[a.Site]; g != nil && a.Measure == session.AgeTime {
+			g.Time[a.Bucket] += a.Objects
+		} else if g != nil {
+			g.GCs[0], g.GCs[a.Bucket] = g.GCs[0]-a.Objects, g.GCs[a.Bucket]+a.Objects
+		}
+	}
+	alive, err := s.SiteAlive()
+	if err != nil {
+		rt.Fatal(err)
+	}
+	for _, a := range alive {
+		if g := of[a.Site]; g != nil {
+			survived, bucket := last[a.Site]-a.Born, 0
+			for _, more := range []int64{1, 2, 3, 5, 9, 17, 65} { // ages of buckets begin there
+				if survived >= more {
+					bucket++
+				}
+			}
+			g.AliveGCs[bucket] += a.Allocations
+		}
+	}
+	return out
+}
+
+// TestGroupLifetimes: what is stored of types and functions is what the recorded tables say, also in a session of an
+// older clrprof, which has nothing of it, and of other groups.
+func TestGroupLifetimes(t *testing.T) {
+	dir := t.TempDir()
+	rapid.Check(t, func(rt *rapid.T) {
+		path := filepath.Join(dir, "a")
+		b := sessiontest.Random(rapid.Uint64().Draw(rt, "seed"))
+		b.Ages, b.Alive = nil, nil
+		for i := range b.Sites {
+			id, n := b.Sites[i].ID, rapid.Int64Range(1, 9)
+			for bucket := range rapid.Int64Range(0, session.AgeBuckets-1).Draw(rt, "ages") {
+				b.Ages = append(b.Ages, session.SiteAge{Site: id, Measure: session.AgeGCs, Bucket: bucket + 1,
+					Objects: q.Count(n.Draw(rt, "objects"))},
+					session.SiteAge{Site: id, Measure: session.AgeTime, Bucket: bucket, Objects: q.Count(n.Draw(rt, "objects"))})
+			}
+			if rapid.Bool().Draw(rt, "alive") {
+				b.Alive = append(b.Alive, session.SiteAlive{Site: id, Generation: 2, Born: rapid.Int64Range(-70, 1).Draw(rt, "born"),
+					Amount: q.Amount{Allocations: q.Count(n.Draw(rt, "objects"))}})
+			}
+		}
+		s := open(rt, b, path)
+		want := map[By][]GroupLifetime{}
+		for _, by := range []By{ByType, ByFunction} {
+			want[by] = naiveGroups(rt, s, by)
+		}
+		older := rapid.Bool().Draw(rt, "older")
+		s.Close()
+		if older {
+			if err := sessiontest.Change(path, func(conn *sqlite.Conn) error {
+				return sqlitex.ExecuteScript(conn, "DELETE FROM type_lifetime; DELETE FROM function_lifetime", nil)
+			}); err != nil {
+				rt.Fatal(err)
+			}
+		}
+		s, err := session.Open(path)
+		if err != nil {
+			rt.Fatal(err)
+		}
+		defer s.Close()
+		v, err := Open(s, Selection{})
+		if err != nil {
+			rt.Fatal(err)
+		}
+		for by, groups := range want {
+			have, err := v.GroupLifetimes(by, true)
+			if diff := differ.Of(groups, have, cmpopts.EquateEmpty()); diff != "" {
+				rt.Fatal(by, err, diff)
+			}
+			if len(groups) > 0 && (v.data != nil) != older {
+				rt.Fatalf("older: %t; read whole: %t", older, v.data != nil)
+			}
+		}
+	})
+}
