@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/clrprof/clrprof/internal/analysis"
+	q "github.com/clrprof/clrprof/internal/quantity"
 	"github.com/clrprof/clrprof/internal/session"
 )
 
@@ -116,16 +117,19 @@ func (b *builder) siteGroups() ([]Row, error) {
 	shown, groups := b.newLimiter(exclusiveCost), lifetimes.GroupList(analysis.BySite)
 	ofAmounts := slices.Contains(keys(instances+lifetimeKeys("")), b.order.Key) // whatever a row is about
 	next := Row{kind: rowSite, lifetime: new(analysis.Lifetime)}
+	hidden, sum := 0, q.Amount{}
 	for n := range groups.Len() {
 		*next.lifetime = groups.Lifetime(n)
 		next.values = both(next.lifetime.Born)
-		if ofAmounts && shown.hide(&next) {
+		if ofAmounts && shown.isBehind(&next) {
+			hidden, sum = hidden+1, sum.Add(next.lifetime.Born)
 			continue
 		}
 		row, lifetime := b.groupRow(groups.Group(n)), *next.lifetime
 		row.values, row.lifetime = next.values, &lifetime
 		shown.add(row)
 	}
+	shown.hideAll(hidden, &Row{kind: rowSite, values: both(sum)})
 	return shown.rows(), nil
 }
 

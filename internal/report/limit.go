@@ -100,11 +100,24 @@ const (
 
 // hide hides a row that all of the first rows come before, whatever comes later; false: it is to be added.
 func (l *limiter) hide(r *Row) bool {
-	if !l.full || compare(l.b.order, l.b.order.cell(l.b.context, r), l.worst) <= 0 {
+	if !l.isBehind(r) {
 		return false
 	}
 	l.rest.addHidden(r, l.value)
 	return true
+}
+
+// isBehind reports whether all of the first rows come before a row, whatever comes later.
+func (l *limiter) isBehind(r *Row) bool {
+	return l.full && compare(l.b.order, l.b.order.cell(l.b.context, r), l.worst) > 0
+}
+
+// hideAll hides so many rows of which there is the sum.
+func (l *limiter) hideAll(rows int, sum *Row) {
+	if rows > 0 {
+		l.rest.addHidden(sum, l.value)
+		l.rest.rest += rows - 1
+	}
 }
 
 // add adds a row.
