@@ -61,7 +61,16 @@ func (v *comparedSource) moduleName(id session.ModuleID) string {
 }
 
 func (v *comparedSource) typeName(id session.TypeID) string {
-	return session.TypeDisplayName(id, func(id session.TypeID) *session.Type { return at(v.data.Types, v.types, id) })
+	return session.TypeDisplayName(id, v.getType)
+}
+
+// typeNamespace is the namespace with which the name of a type begins.
+func (v *comparedSource) typeNamespace(id session.TypeID) string {
+	return pattern.Namespace(session.NamedType(id, v.getType).RawName)
+}
+
+func (v *comparedSource) getType(id session.TypeID) *session.Type {
+	return at(v.data.Types, v.types, id)
 }
 
 // comparedKeys numbers the keys of all sessions that are compared, so that each is looked up once.
@@ -199,7 +208,7 @@ func (v *comparedSource) compared(view string, c *comparedColumn, keys *compared
 		out.describe = func(i int64) Change {
 			t := &v.data.Types[i]
 			return Change{Name: v.typeName(t.ID), Module: v.moduleName(t.Module),
-				Namespace: pattern.Namespace(t.RawName)}
+				Namespace: v.typeNamespace(t.ID)}
 		}
 		return out, v.eachType(c, func(id session.TypeID, value int64) {
 			if i, ok := v.types.find(id); ok && i >= 0 {
@@ -353,10 +362,7 @@ func (v *comparedSource) functionNumbers(n *numbering[string]) *keyNumbers {
 // siteChange is the row of a site.
 func (v *comparedSource) siteChange(i int64) Change {
 	d := v.data
-	out := Change{Name: v.typeName(d.Sites[i].Type)}
-	if t, ok := v.types.find(d.Sites[i].Type); ok && t >= 0 {
-		out.Namespace = pattern.Namespace(d.Types[t].RawName)
-	}
+	out := Change{Name: v.typeName(d.Sites[i].Type), Namespace: v.typeNamespace(d.Sites[i].Type)}
 	n := d.siteNode[i]
 	if n < 0 {
 		return out

@@ -12,6 +12,7 @@ import (
 
 	"github.com/clrprof/clrprof/internal/analysis"
 	"github.com/clrprof/clrprof/internal/budget"
+	q "github.com/clrprof/clrprof/internal/quantity"
 	"github.com/clrprof/clrprof/internal/report"
 	"github.com/clrprof/clrprof/internal/report/text"
 	"github.com/clrprof/clrprof/internal/session"
@@ -158,8 +159,8 @@ func (d *diffFlags) run(e *environment, view string, limited bool) error {
 		records = report.ReadableDifferences(c, layout.FullNames)
 	}
 	if top := d.top; top > 0 && records.Len() > top && (format == asText || limited) {
-		notes = append(notes, fmt.Sprintf("%d of %d differences are shown; --top 0 shows them all.", top,
-			records.Len()))
+		notes = append(notes, fmt.Sprintf("%s of %s differences are shown; --top 0 shows them all.",
+			q.Count(top), q.Count(records.Len())))
 		records.Limit(top)
 	}
 	if format != asText {

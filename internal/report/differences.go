@@ -106,8 +106,10 @@ var differenceTitles = map[string]string{"delta": "Delta", "delta_percent": "%",
 // by how many percent something grew, and what it was before, follow from the others.
 var optionalDifferences = map[string][]string{
 	"functions": {"module", "delta_percent"}, "types": {"module", "delta_percent"},
-	"lifetime": {"module", "delta_percent"}, "calltree": {"module", "delta_percent", "stack"},
-	"lines": {"delta_percent", "state"}, "sites": {"stack", "delta_percent", "state", "baseline", "maker"},
+	"lifetime": {"module", "delta_percent"},
+	"calltree": {"module", "delta_percent", "name"}, // with which the stack ends
+	"lines":    {"delta_percent", "state"},
+	"sites":    {"stack", "delta_percent", "state", "baseline", "comparison"},
 }
 
 // ReadableDifferences are Differences for a person: with short names, unless they are wanted in full, and places as

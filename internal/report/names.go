@@ -19,18 +19,8 @@ func (c *context) frameName(id session.FunctionID) string {
 
 // shortTypeName is the name of a type without its namespace.
 func (c *context) shortTypeName(id session.TypeID) string {
-	t := c.types.get(id)
-	for range maxElements {
-		if t.RawName != "" || t.ElementType == 0 {
-			break
-		}
-		t = c.types.get(t.ElementType)
-	}
-	return names.ShortType(c.typeName(id), names.Namespace(t.RawName))
+	return names.ShortType(c.typeName(id), names.Namespace(session.NamedType(id, c.types.get).RawName))
 }
-
-// maxElements bounds arrays of arrays, whose nesting has no end in a damaged session.
-const maxElements = 8
 
 // WithoutParameters returns the name of a function up to its parameters, as it can be given to find it.
 func WithoutParameters(function string) string {

@@ -112,7 +112,7 @@ const (
 	FindingAllocations   NoteKind = "allocations"    // the share of bytes, a type, and a place
 	FindingWork          NoteKind = "work"           // the share of CPU time, the time, and a place
 	FindingWait          NoteKind = "wait"           // the time, how often, and a place
-	FindingMostBytes     NoteKind = "most-bytes"     // the share of bytes, a type, and a place: little, but the most
+	FindingMostBytes     NoteKind = "most-bytes"     // bytes, their share, a type, and a place: little, but the most
 	FindingMostWork      NoteKind = "most-work"      // the share of CPU time, the time, and a place: likewise
 	FindingFramework     NoteKind = "framework"      // the share of bytes that no user code called for, and the bytes
 	FindingAllCode       NoteKind = "all-code"       // of all code: a share and a type, a share and a function

@@ -114,7 +114,7 @@ func (s *Summary) findMost() {
 	}
 	if len(s.causes) > 0 && !said(FindingAllocations, FindingRule) {
 		r := &s.causes[0]
-		s.find(r, FindingMostBytes, q.PercentOf(r.values.Inclusive.Bytes, s.Total.Bytes),
+		s.find(r, FindingMostBytes, r.values.Inclusive.Bytes, q.PercentOf(r.values.Inclusive.Bytes, s.Total.Bytes),
 			s.context.shortTypeName(r.typ), s.where(r))
 	}
 	if s.Outside.Bytes < s.Total.Bytes/2 {

@@ -100,7 +100,7 @@ func flagText(flags int64) string {
 	return strings.Join(out, " ")
 }
 
-// rootName says what a root is: "on the stack of F", "handle, pinning".
+// rootName says what a root is: "F, on the stack", "handle, pinning".
 func (c *context) rootName(r *Row) string {
 	var name string
 	if r.held.static != nil {
@@ -113,7 +113,7 @@ func (c *context) rootName(r *Row) string {
 	case session.RootStack:
 		name = "on a stack"
 		if r.function != 0 {
-			name = "on the stack, in " + c.functionName(r.function)
+			name = c.functionName(r.function) + ", on the stack" // where names are cut, their ends are whole
 		}
 	case session.RootHandle:
 		name = "handle"

@@ -28,10 +28,11 @@ var eventsView = View{
 }
 
 const (
-	eventSums = "event_lost event_voluntary event_preempted event_minor_faults event_major_faults event_reads event_writes " +
+	eventAmounts = "event_voluntary event_preempted event_minor_faults event_major_faults event_reads event_writes " +
 		"event_calls event_migrations event_blocked event_ready event_length"
+	eventSums   = "event_lost " + eventAmounts
 	eventValues = "event_reason event_count " + eventSums
-	textEvents  = "event_begin name thread_name event_reason " + eventSums + " place"
+	textEvents  = "event_begin name event_lost event_reason thread_name " + eventAmounts + " place"
 	textGroups  = "name event_count " + eventSums
 )
 

@@ -40,6 +40,19 @@ func ArraySuffix(t *Type) string {
 	return "[" + strings.Repeat(",", int(rank)-1) + "]"
 }
 
+// NamedType returns the type whose metadata name is in the name of a type: itself, or of arrays that of their elements.
+// get returns the type with an id, or an empty one.
+func NamedType(id TypeID, get func(TypeID) *Type) *Type {
+	t := get(id)
+	for range maxArrayNesting {
+		if t.RawName != "" || t.ElementType == 0 {
+			break
+		}
+		t = get(t.ElementType)
+	}
+	return t
+}
+
 // TypeDisplayName returns the resolved name of a type, or one made from the metadata
 // names. get returns the type with an id, or an empty one.
 func TypeDisplayName(id TypeID, get func(TypeID) *Type) string {

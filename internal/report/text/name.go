@@ -111,7 +111,10 @@ func cutName(name string, width int) string {
 			return name
 		}
 	}
-	head = names.LastParts(head, least)
+	head = strings.ReplaceAll(names.LastParts(head, least), "<"+ellipsis+">", "")
+	if name = head + parameters; Width(name) <= width {
+		return name
+	}
 	last := names.LastParts(head, 1) // what a function is called is whole as long as something of its class is there
 	class, found := strings.CutSuffix(head, "."+last)
 	if left := width - 1 - Width(last+parameters); found && left >= minClass {

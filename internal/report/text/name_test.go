@@ -36,6 +36,7 @@ func TestCutClasses(t *testing.T) {
 		{"DefaultInterpolatedStringHandler.ToStringAndClear()", 34, "Defa…ingHandler.ToStringAndClear()"},
 		{"DefaultInterpolatedStringHandler.ToStringAndClear()", 20, "Defaul…ingAndClear()"},
 		{"List<Order>..ctor(int)", 16, "List<…>..ctor(…)"},
+		{"List<Order>.set_Capacity(int)", 22, "List.set_Capacity(…)"},
 		{"Cache.Get.<lambda #1_1>(int)", 27, "Cache.Get.<lambda #1_1>(…)"},
 		{"Outer.Cache.Get.<lambda #1_1>(int)", 27, "Cache.Get.<lambda #1_1>(…)"},
 		{"<startup FSI_0001>.main@()", 20, "<st…SI_0001>.main@()"},

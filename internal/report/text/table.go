@@ -451,7 +451,7 @@ func WriteTable(w io.Writer, of *report.Table, o Options) error {
 		fmt.Fprintln(out, o.style(styleBold, wrap(Printable(words.Note(loss)), o.Width)))
 	}
 	for _, next := range t.Next {
-		fmt.Fprintln(out, words.Note(next))
+		fmt.Fprintln(out, wrap(Printable(words.Note(next)), o.Width))
 	}
 	return out.Flush()
 }
