@@ -28,7 +28,7 @@ THREADS    ?= 5000000
 DEMO       := bin/demo
 GETDOTNET  := go run ./tools/getdotnet
 
-.PHONY: help build agent hook web screenshots packages dotnet demo test test-agent race bench check check-c fuzz heaps programs attaches golden soak clean
+.PHONY: help build agent hook web screenshots packages dotnet demo test test-agent race bench check check-c fuzz heaps programs attaches golden sessions soak clean
 .DEFAULT_GOAL := help
 
 help: ## list the targets
@@ -147,6 +147,9 @@ attaches: build dotnet ## record the calls of services under load, many times (A
 
 golden: build dotnet ## write the golden files anew, from what the code does now; read the diff
 	@grep -rl --include='*_test.go' 'flag.Bool("update"' internal cmd | xargs -r -n1 dirname | sort -u | while read -r dir; do go test "./$$dir" -update; done
+
+sessions: build dotnet ## record anew the sessions in testdata/sessions, which golden files show; "make golden" after it
+	go run ./tools/recordsessions
 
 clean: ## remove what was built; the cache with .NET stays
 	rm -rf bin internal/agentbin/lib/*.so bench/out

@@ -46,6 +46,7 @@ type Options struct {
 	Framework     Framework
 	Web           bool     // needs ASP.NET Core, too; not for .NET Core 3.1
 	Features      []string // of the C# compiler, such as "runtime-async=on"
+	PathMap       string   `json:",omitempty"` // of the C# compiler: where PDBs say that sources are, "FROM=TO,FROM=TO"
 
 	// Trimmed is the version of one of SingleFiles: the program is compiled against
 	// what that has of the libraries, and defines TRIMMED.
@@ -188,6 +189,9 @@ func (tc toolchain) args(files []string, out string, o Options) []string {
 	}
 	for _, f := range o.Features {
 		options = append(options, "features:"+f)
+	}
+	if o.PathMap != "" {
+		options = append(options, "pathmap:"+o.PathMap)
 	}
 	args := slices.Clone(tc.flags)
 	for _, option := range options {

@@ -111,33 +111,60 @@ func TestSums(t *testing.T) {
 			}
 		}
 		for _, sel := range selections {
-			want := truth(t, s, sel)
-			samples, err := analysis.Samples(s, sel)
-			if err != nil {
-				t.Fatal(err)
+			compareSums(t, name, s, sel)
+		}
+	}
+}
+
+// TestRecordedSums: the same of sessions of real runtimes, whole and of what some functions did.
+func TestRecordedSums(t *testing.T) {
+	for _, name := range sessiontest.Recorded {
+		path := filepath.Join(t.TempDir(), name+".clrprof")
+		if err := sessiontest.WriteRecorded("../..", name, path); err != nil {
+			t.Fatal(err)
+		}
+		s, err := session.Open(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer s.Close()
+		terms := analysis.Terms{Functions: []string{"Shop.*"}}
+		some, err := terms.Select(s)
+		if err != nil {
+			t.Fatal(err)
+		}
+		compareSums(t, name, s, analysis.Selection{})
+		compareSums(t, name, s, some)
+	}
+}
+
+// compareSums fails if a format does not add up to what the session has, or gives other bytes the second time.
+func compareSums(t *testing.T, name string, s *session.Session, sel analysis.Selection) {
+	t.Helper()
+	want := truth(t, s, sel)
+	samples, err := analysis.Samples(s, sel)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for kind, f := range formats {
+		have := sums{}
+		for i, v := range samples.Values {
+			if i > 0 && !f.oneValue {
+				break
 			}
-			for kind, f := range formats {
-				have := sums{}
-				for i, v := range samples.Values {
-					if i > 0 && !f.oneValue {
-						break
-					}
-					var first, second bytes.Buffer
-					if err := errors.Join(f.write(&first, s, sel, v.Name),
-						f.write(&second, s, sel, v.Name)); err != nil {
-						t.Fatalf("%s, %s, %s: %v", name, kind, v.Name, err)
-					}
-					if !bytes.Equal(first.Bytes(), second.Bytes()) {
-						t.Errorf("%s, %s: two files differ", name, kind)
-					}
-					for value, sum := range f.read(t, first.Bytes(), v.Name) {
-						have.add(value, sum)
-					}
-				}
-				if diff := cmp.Diff(want, have); diff != "" {
-					t.Errorf("%s, %s (-session +file):\n%s", name, kind, diff)
-				}
+			var first, second bytes.Buffer
+			if err := errors.Join(f.write(&first, s, sel, v.Name), f.write(&second, s, sel, v.Name)); err != nil {
+				t.Fatalf("%s, %s, %s: %v", name, kind, v.Name, err)
 			}
+			if !bytes.Equal(first.Bytes(), second.Bytes()) {
+				t.Errorf("%s, %s: two files differ", name, kind)
+			}
+			for value, sum := range f.read(t, first.Bytes(), v.Name) {
+				have.add(value, sum)
+			}
+		}
+		if diff := cmp.Diff(want, have); diff != "" {
+			t.Errorf("%s, %s (-session +file):\n%s", name, kind, diff)
 		}
 	}
 }
