@@ -268,7 +268,7 @@ func (v *Lifetimes) GroupList(by By) *GroupList {
 // many groups there are, and what says what a group is.
 func (d *Data) groupSites(by By, happened func(site int32) bool) (of []int32, groups int, group func(n int) Group) {
 	nearest := []int32(nil)
-	if by == ByLine && d.in.selection.myCode {
+	if by == ByLine && d.in.selection.OfUserLines() {
 		nearest = d.attribute().nearest
 	}
 	var first []int32 // by function: the one that stands for its module or namespace

@@ -158,4 +158,4 @@ func (v *Source) UserLines() ([]UserLine, error) {
 }
 
 // OfUserLines reports whether lines are those of user code, with what framework code did for them.
-func (s Selection) OfUserLines() bool { return s.myCode }
+func (s Selection) OfUserLines() bool { return s.code != nil }

@@ -103,7 +103,8 @@ func TestUserLines(t *testing.T) {
 		b := userSession(rt)
 		s := open(rt, b, filepath.Join(dir, "a"))
 		defer s.Close()
-		mine, err := Terms{MyCode: rapid.Bool().Draw(rt, "mine")}.Select(s)
+		levels := &CodeLevels{rapid.IntRange(0, 2).Draw(rt, "callers"), rapid.IntRange(0, 2).Draw(rt, "callees")}
+		mine, err := Terms{MyCode: rapid.Bool().Draw(rt, "mine"), CodeLevels: levels}.Select(s)
 		if errors.Is(err, ErrNoUserCode) {
 			rt.Skip(err)
 		}

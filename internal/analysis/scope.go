@@ -69,7 +69,7 @@ func (d *Data) Select(sel Selection) (*Data, error) {
 		}
 		in.gcs = gcs
 	}
-	if sel.hidden != nil || sel.myCode {
+	if sel.hidden != nil || sel.code != nil {
 		if err := out.hide(sel); err != nil {
 			return nil, err
 		}
@@ -129,22 +129,23 @@ func (d *Data) selectSites(sel Selection, nodes, threads []bool) []bool {
 
 // hide takes functions out of stacks. What they did counts for the nearest caller that is shown. The outermost
 // function of a stack stays, so that nothing loses its place, and so do functions of folded calls, which have no
-// stacks. Of framework code only what user code calls is shown, if that is selected.
+// stacks. Of framework code only what is near to user code is shown, if that is selected.
 func (d *Data) hide(sel Selection) error {
-	user := d.userFunctions()
-	isUser := func(node int32) bool { f := d.nodeFunction[node]; return f >= 0 && user[f] }
 	stays := make([]bool, len(d.Nodes))
 	copy(stays, d.foldedNodes())
 	d.inclusives.each(func(_, timing int32, _ *session.TimingInclusive) { stays[d.timingNode[timing]] = true })
+	code := d.nearUserCode(sel)
 	// For which node each counts, and the parent of that.
 	shown, parents := make([]int32, len(d.Nodes)), make([]int32, len(d.Nodes))
 	for i := range d.Nodes {
-		shown[i], parents[i] = int32(i), calltree.None
+		n, caller := int32(i), int32(calltree.None)
 		if p := d.tree.Parent[i]; p >= 0 {
-			parents[i] = shown[p]
-			if !stays[i] && (sel.hidden[d.Nodes[i].Function] || sel.myCode && !isUser(int32(i)) && !isUser(shown[p])) {
-				shown[i] = shown[p]
-			}
+			caller = shown[p]
+		}
+		shown[i], parents[i] = n, caller
+		far := code != nil && code.isFar(n, caller)
+		if caller >= 0 && !stays[i] && (far || sel.hidden[d.Nodes[i].Function]) {
+			shown[i] = caller
 		}
 	}
 	d.siteNode, _ = moved(d.siteNode, shown)

@@ -44,7 +44,7 @@ type Selection struct {
 	with    map[session.FunctionID]bool // functions of which one is on the stack; nil: any
 	without map[session.FunctionID]bool // functions of which none is on the stack
 	hidden  map[session.FunctionID]bool // functions that stacks are shown without
-	myCode  bool                        // stacks are shown with user code and what it calls alone
+	code    *CodeLevels                 // stacks are shown with user code and so much around it; nil: with all code
 	filter  *filterSet                  // clauses; nil: none
 	terms   Terms                       // as they were given
 
@@ -57,7 +57,7 @@ func (s Selection) IsZero() bool {
 }
 
 // asRecorded reports whether stacks are shown as they were.
-func (s Selection) asRecorded() bool { return len(s.hidden) == 0 && !s.myCode && !s.FoldRecursion }
+func (s Selection) asRecorded() bool { return len(s.hidden) == 0 && s.code == nil && !s.FoldRecursion }
 
 // InTime reports whether there is a span of time.
 func (s Selection) InTime() bool { return s.From != 0 || s.To != 0 }
@@ -292,9 +292,8 @@ func (s Selection) Notes(of *session.Session, more string) ([]string, error) {
 		out = append(out, "Without the functions "+strings.Join(hidden, " or ")+
 			": what they did counts for their callers.")
 	}
-	if s.myCode {
-		out = append(out, "Your code and what it calls: what the framework did beyond that counts for the function "+
-			"that your code called.")
+	if s.code != nil {
+		out = append(out, s.code.note())
 	}
 	if s.FoldRecursion {
 		out = append(out, FoldNote)

@@ -30,6 +30,8 @@ type Terms struct {
 	FilterName string   // of the file that it is in; "": none
 	MayMiss    bool     // patterns of functions and types may match nothing
 	MyCode     bool     // stacks are shown with user code and what it calls alone
+	// CodeLevels is how much framework code MyCode shows; nil: DefaultCodeLevels.
+	CodeLevels *CodeLevels
 
 	fromMarks, toMarks []string // marks that the filter wants what is selected to be between
 }
@@ -129,11 +131,20 @@ func (t Terms) selectMyCode(s *session.Session, out *Selection) error {
 	if !t.MyCode {
 		return nil
 	}
-	var err error
-	if out.myCode, err = HasUserCode(s); err == nil && !out.myCode && !t.MayMiss {
+	found, err := HasUserCode(s)
+	switch {
+	case err != nil:
+		return err
+	case found:
+		levels := DefaultCodeLevels
+		if t.CodeLevels != nil {
+			levels = *t.CodeLevels
+		}
+		out.code = &levels
+	case !t.MayMiss:
 		return ErrNoUserCode
 	}
-	return err
+	return nil
 }
 
 // HasUserCode reports whether a module of a session is user code.

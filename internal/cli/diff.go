@@ -95,7 +95,7 @@ var diffFlagGroups = []flagGroup{
 	{"rows", "--column COLUMN  --threshold VALUE  --sort COLUMN  --top N"},
 	{"a part", selectedPart},
 	{"", selectedFunctions},
-	{"", "--filter FILE"},
+	{"", selectedCode},
 	{"output", "--json  --csv  --tsv  --md  --width N  --full-names  --color WHEN  --no-pager"},
 }
 

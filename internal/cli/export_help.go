@@ -50,7 +50,7 @@ var exportFlagGroups = []flagGroup{
 	{"file", "-o, --output FILE (-: standard output)  -f, --force"},
 	{"a part", selectedPart},
 	{"", selectedFunctions},
-	{"", "--filter FILE"},
+	{"", selectedCode},
 	{"stacks", "--async HOW  --root FUNCTION  --by WHAT  --fold-recursion  --min-share PERCENT"},
 	{"", "--merge-threads  --bottom-up  --hot"},
 	{"formats", "--value NAME  --sample-types NAMES  --labels A,B  --summary KINDS  --disable RULES"},

@@ -20,7 +20,8 @@ type flagGroup struct{ what, flags string }
 // The flags that select a part of a session.
 const (
 	selectedPart      = "--time A..B  --from  --to  --mark A..B  --gc A..B  --process  --thread"
-	selectedFunctions = "--module  --namespace  --function  --type  --focus  --hide PATTERN  --my-code"
+	selectedFunctions = "--module  --namespace  --function  --type  --focus  --hide PATTERN"
+	selectedCode      = "--filter FILE  --my-code  --my-code-callees N  --my-code-callers N"
 )
 
 // reportFlagGroups are the flags of report, as its help names them: what each does is in another help.
@@ -30,7 +31,7 @@ var reportFlagGroups = []flagGroup{
 	{"", "--bottom-up  --fold-recursion  --async HOW"},
 	{"a part", selectedPart},
 	{"", selectedFunctions},
-	{"", "--filter FILE"},
+	{"", selectedCode},
 	{"output", "--json  --csv  --tsv  --md  --width N  --full-names  --color WHEN"},
 	{"", "--unit UNIT  --raw  --no-pager"},
 	{"summary", "--all-code  --disable RULES"},

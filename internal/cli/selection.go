@@ -22,6 +22,8 @@ type selectionFlags struct {
 	marks     string
 	filter    string  // file
 	clauses   *string // what is in it, nil: it was not read yet
+	levels    analysis.CodeLevels
+	given     func() bool // whether levels are; nil: they cannot be
 }
 
 func (f *selectionFlags) add(cmd *cobra.Command) {
@@ -31,6 +33,25 @@ func (f *selectionFlags) add(cmd *cobra.Command) {
 		"leave functions that match out of stacks: what they did counts for their callers")
 	flags.BoolVar(&t.MyCode, "my-code", false, "show stacks with only your code and what it calls: what the "+
 		"framework did beyond that counts for the function that your code called")
+	f.levels = analysis.DefaultCodeLevels
+	flags.IntVar(&f.levels.Callees, "my-code-callees", f.levels.Callees,
+		"with --my-code: so many levels of what your code calls in the framework")
+	flags.IntVar(&f.levels.Callers, "my-code-callers", f.levels.Callers,
+		"with --my-code: so many levels of framework code through which yours is called")
+	f.given = func() bool { return flags.Changed("my-code-callees") || flags.Changed("my-code-callers") }
+}
+
+// checkLevels takes over how much framework code --my-code shows. Without it there is nothing to say of that.
+func (f *selectionFlags) checkLevels(t *analysis.Terms) error {
+	switch {
+	case f.levels.Callers < 0 || f.levels.Callees < 0:
+		return usage("--my-code-callers and --my-code-callees cannot be negative")
+	case t.MyCode:
+		t.CodeLevels = &f.levels
+	case f.given != nil && f.given():
+		return usage("--my-code-callers and --my-code-callees are for --my-code")
+	}
+	return nil
 }
 
 // addLimits adds the flags that change sums, without those that change how stacks are shown.
@@ -76,6 +97,9 @@ func (f *selectionFlags) selection(s *session.Session) (analysis.Selection, erro
 // of returns the flags as terms: spans between marks are spans of time of the session.
 func (f *selectionFlags) of(s *session.Session) (analysis.Terms, error) {
 	t := f.terms
+	if err := f.checkLevels(&t); err != nil {
+		return t, err
+	}
 	from, to := f.from, f.to
 	if f.span != "" {
 		if f.from != 0 || f.to != 0 {

@@ -144,6 +144,15 @@ func TestView(t *testing.T) {
 	if len(rows(t, strings)) != 1 || len(strings["selection"].([]any)) != 1 {
 		t.Errorf("%v", strings)
 	}
+	mine := answer(t, c, "view", map[string]any{"view": "functions", "my_code": true, "my_code_callees": 0,
+		"columns": []string{"name", "exclusive_bytes"}})
+	own := 0.0
+	for _, r := range rows(t, mine) {
+		own += r["exclusive_bytes"].(float64)
+	}
+	if own != float64(total.Bytes) || len(rows(t, mine)) >= len(rows(t, all)) {
+		t.Errorf("%v", mine)
+	}
 	folded := answer(t, c, "view", map[string]any{"view": "calltree", "fold_recursion": true,
 		"columns": []string{"name", "exclusive_bytes"}, "limit": 500})
 	inserts := 0
@@ -157,6 +166,7 @@ func TestView(t *testing.T) {
 	}
 	for _, wrong := range []map[string]any{
 		{"view": "functions", "fold_recursion": true}, {"view": "calltree", "min_share_percent": -1},
+		{"view": "functions", "my_code_callers": 1}, {"view": "functions", "my_code": true, "my_code_callees": -1},
 		{"view": "rules", "disable": []string{"boxin"}},
 		{"view": "functions", "disable": []string{"boxing"}}, {"view": "function"}, {"view": "functions", "limit": 501},
 		{"view": "functions", "session": "other.clrprof"},

@@ -30,9 +30,29 @@ type filters struct {
 	Focus      []string `json:"focus,omitempty" jsonschema:"only stacks with a function that matches; with ! before it, without one"`
 	Hide       []string `json:"hide,omitempty" jsonschema:"leave functions that match out of stacks"`
 	MyCode     bool     `json:"my_code,omitempty" jsonschema:"show only the user's code, and what it calls, in stacks"`
+	Callees    *int     `json:"my_code_callees,omitempty" jsonschema:"with my_code: so many levels of framework code that the user's code calls (default 1)"`
+	Callers    int      `json:"my_code_callers,omitempty" jsonschema:"with my_code: so many levels of framework code that calls the user's"`
 	Filter     string   `json:"filter,omitempty" jsonschema:"clauses FIELD OPERATOR VALUE with and, or, not and parentheses; fields are those above, time, mark (its name) and gc (number), operators = <> < > <= >="`
 	From       float64  `json:"from_seconds,omitempty" jsonschema:"only from this time since the start on"`
 	To         float64  `json:"to_seconds,omitempty" jsonschema:"only up to this time since the start"`
+}
+
+// levels are how much framework code is shown with the user's own alone; nil: it is not only that.
+func (f *filters) levels() (*analysis.CodeLevels, error) {
+	levels := analysis.DefaultCodeLevels
+	levels.Callers = f.Callers
+	if f.Callees != nil {
+		levels.Callees = *f.Callees
+	}
+	switch {
+	case levels.Callers < 0 || levels.Callees < 0:
+		return nil, errors.New("my_code_callers and my_code_callees cannot be negative")
+	case f.MyCode:
+		return &levels, nil
+	case f.Callees != nil || f.Callers != 0:
+		return nil, errors.New("my_code_callers and my_code_callees are for my_code")
+	}
+	return nil, nil
 }
 
 // source opens what is selected of a session.
@@ -42,9 +62,13 @@ func (s *Server) source(name string, f filters) (*analysis.Source, []string, err
 		return nil, nil, err
 	}
 	const second = 1e9
+	levels, err := f.levels()
+	if err != nil {
+		return nil, nil, err
+	}
 	terms := analysis.Terms{Processes: f.Processes, Threads: f.Threads, Modules: f.Modules, Namespaces: f.Namespaces,
 		Functions: f.Functions,
-		Types:     f.Types, Focus: f.Focus, Hide: f.Hide, MyCode: f.MyCode, Filter: f.Filter,
+		Types:     f.Types, Focus: f.Focus, Hide: f.Hide, MyCode: f.MyCode, CodeLevels: levels, Filter: f.Filter,
 		From: q.Nanoseconds(f.From * second), To: q.Nanoseconds(f.To * second)}
 	sel, err := terms.Select(one)
 	if err != nil {

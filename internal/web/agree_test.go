@@ -71,7 +71,7 @@ func TestAgree(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			s, compared := serve(t, b), 0
 			for _, chosen := range []string{"", "module=" + url.QueryEscape("!Shop*"), "process=%231", "focus=*Main*",
-				"my-code=1", "filter=" + url.QueryEscape("process = #1 and not focus = nothing")} {
+				"my-code=1", "my-code=1&my-code-callees=0&my-code-callers=1", "filter=" + url.QueryEscape("process = #1 and not focus = nothing")} {
 				for _, view := range report.Views() {
 					if s.agrees(view, viewArguments[name+" "+view.Name], chosen) {
 						compared++
@@ -89,6 +89,9 @@ func TestAgree(t *testing.T) {
 func (s *served) selected(query url.Values) (*analysis.Source, error) {
 	terms := analysis.Terms{Modules: query["module"], Processes: query["process"], Focus: query["focus"],
 		MyCode: query.Has("my-code"), Filter: query.Get("filter")}
+	if query.Has("my-code-callers") {
+		terms.CodeLevels = &analysis.CodeLevels{Callers: 1}
+	}
 	selection, err := terms.Select(s.session)
 	if err != nil {
 		return nil, err

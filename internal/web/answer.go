@@ -53,11 +53,13 @@ func writeJSON(w http.ResponseWriter, value any) error {
 // selectionFlags are the parameters that say which part of a session is shown, as the flags of the command line are
 // named.
 var selectionFlags = []string{"time", "gc", "mark", clauses, "process", "thread", "module", "namespace", "function",
-	"type", "focus", "hide", myCode}
+	"type", "focus", "hide", myCode, myCodeCallees, myCodeCallers}
 
 const (
-	myCode  = "my-code" // the flag that has no value
-	clauses = "filter"  // the one whose value is in a file
+	myCode        = "my-code"         // the flag that has no value
+	myCodeCallees = "my-code-callees" // how many levels of framework code it shows
+	myCodeCallers = "my-code-callers"
+	clauses       = "filter" // the one whose value is in a file
 )
 
 // mostClauses bounds the text of a filter: an address holds no more.
@@ -68,6 +70,10 @@ func terms(of *session.Session, v url.Values) (analysis.Terms, error) {
 	t := analysis.Terms{Filter: v.Get(clauses), Processes: v["process"], Threads: v["thread"], Modules: v["module"],
 		Namespaces: v["namespace"], Functions: v["function"], Types: v["type"], Focus: v["focus"], Hide: v["hide"],
 		MyCode: v.Get(myCode) != ""}
+	var err error
+	if t.CodeLevels, err = codeLevels(v); err != nil {
+		return t, err
+	}
 	if span := v.Get("time"); span != "" {
 		from, to, ok := analysis.ParseTimes(span)
 		if !ok || from < 0 || to < 0 {
@@ -79,7 +85,6 @@ func terms(of *session.Session, v url.Values) (analysis.Terms, error) {
 		if t.From != 0 || t.To != 0 {
 			return t, bad("mark is a span of time: give it, or time")
 		}
-		var err error
 		t.From, t.To, err = analysis.ParseMarks(of, span)
 		if errors.Is(err, analysis.ErrMarkSpan) {
 			return t, bad("mark %q %w", span, err)
@@ -99,10 +104,24 @@ func terms(of *session.Session, v url.Values) (analysis.Terms, error) {
 	return t, nil
 }
 
+// codeLevels are how much framework code is shown around the user's own.
+func codeLevels(v url.Values) (*analysis.CodeLevels, error) {
+	levels := analysis.DefaultCodeLevels
+	var err error
+	if levels.Callees, err = number(v, myCodeCallees, levels.Callees); err != nil {
+		return nil, err
+	}
+	levels.Callers, err = number(v, myCodeCallers, levels.Callers)
+	return &levels, err
+}
+
 // selectionKey is the part of a request that says which part of the session is shown.
 func selectionKey(v url.Values) url.Values {
 	out := url.Values{}
 	for _, flag := range selectionFlags {
+		if v.Get(myCode) == "" && (flag == myCodeCallees || flag == myCodeCallers) {
+			continue // they say how the other is meant
+		}
 		if list := slices.DeleteFunc(slices.Clone(v[flag]), func(s string) bool { return s == "" }); len(list) > 0 {
 			out[flag] = list
 		}

@@ -65,7 +65,7 @@ func (s *served) typedRows(command string) []map[string]any {
 }
 
 // selections are filters that every view is looked at with.
-var selections = []string{"", "&function=*e*&my-code=1", "&filter=" + url.QueryEscape("process = #1 or thread = #1") +
+var selections = []string{"", "&function=*e*&my-code=1", "&my-code=1&my-code-callees=0&my-code-callers=2", "&filter=" + url.QueryEscape("process = #1 or thread = #1") +
 	"&hide=*Main*", "&process=%231&thread=%231&focus=" + url.QueryEscape("*Main*")}
 
 // TestCommands: the command beside each view, run by a shell, prints the numbers of the view, in every state that

@@ -250,6 +250,19 @@ func TestMyCode(t *testing.T) {
 		t.Errorf("rows of the sheet before are shown as those of your code: %q", mixed)
 	}
 	p.until(`document.querySelector(".command code").innerText.endsWith("functions --my-code")`)
+	level := func(flag, value string) {
+		eval[bool](p, fmt.Sprintf(`((input) => { input.value = %q; input.dispatchEvent(new Event("change", {bubbles: true})); return true; })(
+			[...document.querySelectorAll(".level")].find(l => l.innerText.trim() === %q).querySelector("input"))`, value, flag))
+	}
+	level("callees", "2")
+	level("callers", "1")
+	p.until(`document.querySelector(".command code").innerText.endsWith("functions --my-code --my-code-callees 2 --my-code-callers 1")`)
+	if got := names("functions"); !slices.Equal(got, all) {
+		t.Errorf("%q, want %q", got, all)
+	}
+	level("callees", "1")
+	level("callers", "0")
+	p.until(`document.querySelector(".command code").innerText.endsWith("functions --my-code")`)
 	p.click(`nav a[href*="view=calltree"]`)
 	p.until(`document.querySelector("h1").innerText === "Call tree"`)
 	if got, want := names("calltree"), append([]string{}, append(mine, "web")...); !slices.Equal(got, want) {

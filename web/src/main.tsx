@@ -15,7 +15,7 @@ import { Failed, Gone, Guard, said, useLoad, Waiting } from "./parts";
 import { SheetView } from "./sheet";
 import { SourceView } from "./source";
 import { SqlView } from "./sql";
-import { addTerm, earlier, follow, isMyCode, params, removeTerm, selectionFlags, setTheme, spans, theme, titleOf, toggleMyCode, undo, used, view, viewAddress } from "./state";
+import { addTerm, codeLevels, type CodeLevel, earlier, follow, isMyCode, param, params, removeTerm, selectionFlags, setCodeLevel, setTheme, spans, theme, titleOf, toggleMyCode, undo, used, view, viewAddress } from "./state";
 import { TreeView } from "./tree";
 import { ticksPerSecond } from "./units";
 
@@ -50,7 +50,7 @@ const examples: Record<string, string> = { time: "1.5s..2m", gc: "3..7", mark: "
 /** The filters, each of which can be taken away. */
 function Chips({ session }: { session?: Session }) {
   const [kind, setKind] = useState("function");
-  const valued = selectionFlags.filter((flag) => flag !== "my-code");
+  const valued = selectionFlags.filter((flag) => !flag.startsWith("my-code"));
   const chips = valued.flatMap((flag) => params().getAll(flag).map((value) => ({ flag, value })));
   const marks = session?.marks ?? [];
   const known = [...new Set([...(kind === "mark" ? marks.flatMap((m, i) => [...(marks[i + 1] ? [`${m}..${marks[i + 1]}`] : []), m + "..", ".." + m]) : []), ...used(kind)])];
@@ -68,6 +68,8 @@ function Chips({ session }: { session?: Session }) {
     </form>
     {session?.has_user_code ? <button type="button" class="mine" aria-pressed={isMyCode()} onClick={toggleMyCode}
       title="Stacks with your code and what it calls alone: what the framework did beyond that counts for the function that your code called.">Just my code</button> : null}
+    {session?.has_user_code && isMyCode() ? (Object.keys(codeLevels) as CodeLevel[]).map((flag) => <label key={flag} class="level" title="Levels of framework code that are shown around your code">
+      {flag.slice("my-code-".length)} <input type="number" min="0" value={param(flag) || codeLevels[flag]} onChange={(e) => setCodeLevel(flag, e.currentTarget.value)} /></label>) : null}
     {earlier.value.length ? <button type="button" class="undo" onClick={undo}>Undo</button> : null}
   </div>;
 }

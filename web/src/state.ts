@@ -2,9 +2,11 @@
 import { computed, signal } from "@preact/signals";
 
 /** Flags that say which part of the session is shown; every view follows them. */
-export const selectionFlags = ["time", "gc", "mark", "filter", "process", "thread", "module", "namespace", "function", "type", "focus", "hide", "my-code"];
-/** The one that has no value. */
+export const selectionFlags = ["time", "gc", "mark", "filter", "process", "thread", "module", "namespace", "function", "type", "focus", "hide", "my-code", "my-code-callees", "my-code-callers"];
+/** The one that has no value, and how many levels of framework code it shows: unless it says so, those that are given here. */
 const myCode = "my-code";
+export const codeLevels = { "my-code-callees": 1, "my-code-callers": 0 } as const;
+export type CodeLevel = keyof typeof codeLevels;
 
 /** What is kept in the browser from one session to the next: in a cookie too, as those are of a machine whatever the port, which is
  * another one each time. */
@@ -159,7 +161,14 @@ function remember(flag: string, value: string) {
 export const isMyCode = () => param(myCode) !== "";
 export function toggleMyCode() {
   const next = new URLSearchParams(address.value);
-  if (isMyCode()) next.delete(myCode); else next.set(myCode, "1");
+  if (isMyCode()) for (const flag of [myCode, ...Object.keys(codeLevels)]) next.delete(flag); else next.set(myCode, "1");
+  select(next);
+}
+
+/** Shows so many levels of framework code around your code. */
+export function setCodeLevel(flag: CodeLevel, levels: string) {
+  const next = new URLSearchParams(address.value);
+  if (!levels || Number(levels) === codeLevels[flag]) next.delete(flag); else next.set(flag, levels);
   select(next);
 }
 
