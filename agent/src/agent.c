@@ -8,6 +8,7 @@
 #include "arena.h"
 #include "boxes.h"
 #include "calls.h"
+#include "changeable.h"
 #include "control.h"
 #include "dormant.h"
 #include "events.h"
@@ -165,6 +166,7 @@ static hresult initialize(void *self, void *unknown)
 {
     (void)self;
     const char *directory = getenv("CLRPROF_ARENAS"), *dormant = getenv("CLRPROF_DORMANT");
+    changeable_init();
     if (arena.base == NULL && (directory == NULL || *directory == 0) && dormant != NULL && *dormant != 0) {
         callbacks_install(0);
         return dormant_init(unknown, dormant) ? HR_OK : HR_CANCEL_ACTIVATION;

@@ -13,12 +13,19 @@
 #define DISABLE_OPTIMIZATIONS 1u /* 0x100 of DebuggingModes, in its second byte */
 #define TWO_BOOLEANS_BYTES 6u   /* the other constructor: isJITTrackingEnabled, isJITOptimizerDisabled */
 
-bool changeable_modules(void)
+static KEPT bool allowed; /* the process lets its modules be changed */
+
+void changeable_init(void)
 {
     const char *text = getenv("DOTNET_MODIFIABLE_ASSEMBLIES");
     if (text == NULL)
         text = getenv("COMPlus_MODIFIABLE_ASSEMBLIES");
-    return text != NULL && strcasecmp(text, "debug") == 0;
+    allowed = text != NULL && strcasecmp(text, "debug") == 0;
+}
+
+bool changeable_modules(void)
+{
+    return allowed;
 }
 
 bool changeable_module(void *info, uintptr_t module)
@@ -26,7 +33,7 @@ bool changeable_module(void *info, uintptr_t module)
     const uint8_t *blob = NULL;
     uint32_t bytes = 0;
     void *import = NULL;
-    if (!changeable_modules())
+    if (!allowed)
         return false;
     if (SLOT(info, INFO_GET_MODULE_META_DATA, uintptr_t, uint32_t, const struct guid *, void **)(info, module, 0, &IID_METADATA_IMPORT, &import) != HR_OK ||
         import == NULL)

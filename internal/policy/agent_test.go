@@ -20,7 +20,7 @@ var agentParts = []struct {
 }{
 	{"ground", 635, "agent.h clr.c clr.h list.c list.h map.c map.h", "memory"},
 	{"door", 355, "agent.c",
-		"allocations control dormant guest instrument interactions lifetime memory names probes rejit runtime threads " +
+		"allocations changeable control dormant guest instrument interactions lifetime memory names probes rejit runtime threads " +
 			"statics time trace"},
 	{"machine", 390, "arch.c arch/arch.h arch/x64/machine.h arch/x64/code.c arch/x64/stubs.c arch/x64/system.c",
 		"probes time"},
