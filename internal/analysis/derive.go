@@ -143,7 +143,6 @@ type callTree struct {
 	merged   []int32 // the merged node of each path
 	of       []int32 // the path of each merged node, or none
 	function []int32 // of each path
-	module   []int32 // of each path; functions without a module have len(Modules)
 	memory   memoryPaths
 	time     []bool // merged nodes that have a row in tables of times; nil: none
 }
@@ -174,7 +173,6 @@ func (d *Data) callTree(own []q.Amount, times *nodeTimes) *callTree {
 	}
 	t.Tree, t.merged = all.Keep(keep)
 	t.function = make([]int32, t.Len())
-	t.module = make([]int32, t.Len())
 	t.of = make([]int32, all.Len())
 	for i := range t.of {
 		t.of[i] = none
@@ -182,7 +180,6 @@ func (d *Data) callTree(own []q.Amount, times *nodeTimes) *callTree {
 	for i, m := range t.merged {
 		t.of[m] = int32(i)
 		t.function[i] = all.Group[m]
-		t.module[i] = d.moduleGroup(t.function[i])
 	}
 	return t
 }
@@ -194,6 +191,15 @@ func (d *Data) moduleGroup(function int32) int32 {
 		return m
 	}
 	return int32(len(d.Modules))
+}
+
+// modulesOf returns the modules of functions.
+func (d *Data) modulesOf(functions []int32) []int32 {
+	out := make([]int32, len(functions))
+	for i, f := range functions {
+		out[i] = d.moduleGroup(f)
+	}
+	return out
 }
 
 // derivePart computes a part of the tables. All but derivedPlaces depends on who is on the stack, and not on where in a
@@ -249,11 +255,7 @@ func (d *Data) deriveGroups(x *derivation, part derivedPart) {
 		}
 		return
 	}
-	module := make([]int32, len(function))
-	for i, f := range function {
-		module[i] = d.moduleGroup(f)
-	}
-	sums := groupAmounts(tree, own, inclusive, module, len(d.Modules)+1)
+	sums := groupAmounts(tree, own, inclusive, d.modulesOf(function), len(d.Modules)+1)
 	d.eachModule(func(i int, id session.ModuleID) {
 		if v := sums[i]; !v.IsZero() {
 			x.Modules = append(x.Modules, session.ModuleValue{Module: id, Amounts: v})
@@ -280,7 +282,7 @@ func (d *Data) derivePaths(out *session.Derived, tree *callTree, own, inclusive 
 	}
 }
 
-// eachModule calls fn with the groups of callTree.module, in the order of id: 0 is that of the functions without a
+// eachModule calls fn with the groups of modulesOf, in the order of id: 0 is that of the functions without a
 // module.
 func (d *Data) eachModule(fn func(group int, id session.ModuleID)) {
 	fn(len(d.Modules), 0)

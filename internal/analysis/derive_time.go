@@ -13,6 +13,7 @@ import (
 type derivedTimes struct {
 	nodes  *nodeTimes // nil: there are none
 	paths  *timePaths // nil until something needs them
+	byNode *timePaths // likewise: nodes in place of paths
 	placed bool       // what is derived of places is made, so that the times of nodes are of no more use
 }
 
@@ -51,7 +52,7 @@ func (x *derivation) onPaths() *timePaths {
 
 // exclusiveTimes returns the times of nodes.
 func (x *derivation) exclusiveTimes() *nodeTimes {
-	if n := x.times.nodes; n != nil && (n.own != nil || n.measures != nil) {
+	if n := x.times.nodes; n != nil && n.own != nil {
 		return n
 	}
 	return x.data.exclusiveTimes()
@@ -75,17 +76,32 @@ func (d *Data) deriveTimePart(x *derivation, part derivedPart) {
 		x.times.placed = true
 		return
 	}
-	paths, folded := x.onPaths(), x.times.nodes.folded
-	switch tree := x.callTree(); part {
+	folded := x.times.nodes.folded
+	switch part {
 	case derivedTimePaths:
-		d.deriveTimePaths(x.Derived, tree, paths)
+		d.deriveTimePaths(x.Derived, x.callTree(), x.onPaths())
 	case derivedTimeCalls:
-		d.deriveTimeCalls(x.Derived, tree, paths, folded)
+		d.deriveTimeCalls(x.Derived, x.callTree(), x.onPaths(), folded)
 	case derivedTimeFunctions:
-		d.deriveTimeFunctions(x.Derived, tree, paths, folded)
+		times, function := x.onStacks()
+		d.deriveTimeFunctions(x.Derived, function, times, folded)
 	case derivedTimeModules:
-		d.deriveTimeModules(x.Derived, tree, paths, folded)
+		times, function := x.onStacks()
+		d.deriveTimeModules(x.Derived, d.modulesOf(function), times, folded)
 	}
+}
+
+// onStacks returns the times by stack, and the function at the top of each: by path, or by node, if that is known with
+// less. On the stacks of nodes are the same functions, and of each path its nodes have the time.
+func (x *derivation) onStacks() (*timePaths, []int32) {
+	n, d := x.times.nodes, x.data
+	if x.tree != nil || n.folded != nil || n.extents != nil {
+		return x.onPaths(), x.callTree().function
+	}
+	if x.times.byNode == nil {
+		x.times.byNode = &timePaths{Tree: d.tree, own: n.own, inclusive: n.own.inclusive(d.tree), counts: n.counts}
+	}
+	return x.times.byNode, d.nodeFunction
 }
 
 func addTimes(a, b session.TimeValue) session.TimeValue {
@@ -169,8 +185,8 @@ func (d *Data) deriveTimeCalls(out *session.Derived, tree *callTree, paths *time
 }
 
 // deriveTimeFunctions computes the rows of functions, deriveTimeModules those of modules.
-func (d *Data) deriveTimeFunctions(out *session.Derived, tree *callTree, paths *timePaths, folded *foldedTimes) {
-	functions := paths.group(tree.function, len(d.Functions))
+func (d *Data) deriveTimeFunctions(out *session.Derived, function []int32, times *timePaths, folded *foldedTimes) {
+	functions := times.group(function, len(d.Functions))
 	if folded != nil {
 		folded.addTo(functions, false, func(_, function int32) int32 { return function })
 	}
@@ -182,8 +198,8 @@ func (d *Data) deriveTimeFunctions(out *session.Derived, tree *callTree, paths *
 	}
 }
 
-func (d *Data) deriveTimeModules(out *session.Derived, tree *callTree, paths *timePaths, folded *foldedTimes) {
-	modules := paths.group(tree.module, len(d.Modules)+1)
+func (d *Data) deriveTimeModules(out *session.Derived, module []int32, times *timePaths, folded *foldedTimes) {
+	modules := times.group(module, len(d.Modules)+1)
 	if folded != nil {
 		folded.addTo(modules, false, func(_, function int32) int32 { return d.moduleGroup(function) })
 	}
@@ -207,7 +223,7 @@ func count(set []bool) int {
 
 // deriveTimePlaces computes where in a function: instructions, and lines with the bodies that are on none.
 func (d *Data) deriveTimePlaces(out *session.Derived, times *nodeTimes) {
-	inclusive := calltree.Inclusive(d.tree, times.byNode().own)
+	inclusive := times.own.inclusive(d.tree)
 	at := d.placeTimes(times, inclusive, d.nodeInstruction, d.nodeInstruction, len(d.Instructions))
 	for i, v := range at {
 		if v.times != (session.TimeValue{}) {
@@ -251,9 +267,9 @@ type placeTime struct {
 
 // placeTimes returns the time of each place: inclusive while the place was on the stack, each interval once. called is
 // the place of nodes whose calls count there.
-func (d *Data) placeTimes(times *nodeTimes, inclusive []q.Time, place, called []int32, places int) []placeTime {
-	of := calltree.Presence(d.tree, inclusive, place, places)
-	own, calls := calltree.Sum(times.own, place, places), calltree.Sum(times.counts, called, places)
+func (d *Data) placeTimes(times *nodeTimes, inclusive *timeList, place, called []int32, places int) []placeTime {
+	of := inclusive.sumOf(d.tree.Topmost(place, places), place, places)
+	own, calls := times.own.sum(place, places), calltree.Sum(times.counts, called, places)
 	if f := times.folded; f != nil { // of folded calls it is only known what passed in the function itself
 		for i, inside := range f.inside {
 			if to := place[i]; inside && to >= 0 {
@@ -277,11 +293,7 @@ func (r *timeRow) empty() bool { return r.TimeValue == session.TimeValue{} }
 func (n *nodeTimes) kept(all *calltree.Merged) []bool {
 	keep := make([]bool, all.Len())
 	for i, m := range all.Of {
-		if n.some != nil {
-			keep[m] = keep[m] || n.some[i]
-		} else {
-			keep[m] = keep[m] || !n.own[i].IsZero() || !n.counts[i].IsZero()
-		}
+		keep[m] = keep[m] || !n.own.isZero(int32(i)) || !n.counts[i].IsZero()
 	}
 	keepParents(all.Tree, keep)
 	return keep

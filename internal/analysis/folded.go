@@ -64,14 +64,15 @@ func (t *foldedTimes) clone() *foldedTimes {
 // takeOut makes times and calls of nodes what paths show: without those of folded calls, but with what stands for them.
 func (t *foldedTimes) takeOut(n *nodeTimes) {
 	for i, inside := range t.inside {
-		if inside && (!n.own[i].IsZero() || !n.counts[i].IsZero()) {
-			r := t.row(int32(i))
-			r.own, r.counts = n.own[i], n.counts[i]
-			n.own[i], n.counts[i] = q.Time{}, counts{}
+		if node := int32(i); inside && (!n.own.isZero(node) || !n.counts[i].IsZero()) {
+			r := t.row(node)
+			r.own, r.counts = n.own.at(node), n.counts[i]
+			n.own.clear(node)
+			n.counts[i] = counts{}
 		}
 		if t.end[i] {
 			r := t.of(int32(i))
-			n.own[i] = n.own[i].Add(r.inclusive)
+			n.own.add(int32(i), &r.inclusive)
 			n.counts[i].calls += r.calls
 		}
 	}

@@ -182,7 +182,7 @@ func (d *Data) UserAllocations() ([]UserAllocation, error) {
 func (d *Data) userTimes(times *nodeTimes) []UserTime {
 	a := d.attribute()
 	p := d.places(a)
-	rows := rowsWith(len(times.byNode().own), func(node int32) bool { return times.measured(node) != (q.Time{}) })
+	rows := rowsWith(times.own.len(), func(node int32) bool { return times.measured(node) != (q.Time{}) })
 	var out []UserTime
 	var last uint64
 	for i, x := range sortRows(rows, keyColumn{func(node int32) int32 { return a.function[node] }, len(d.Functions)},

@@ -83,7 +83,7 @@ func (d *Data) userLines(all *nodeTimes) ([]UserLine, error) {
 		addTo(own, d.siteNode[i], a)
 	}
 	amounts, times := calltree.Sum(own, places.of, places.count()), d.userPlaceTimes(places, all)
-	var out []UserLine
+	out := make([]UserLine, 0, len(amounts)) // growing would take as much again, several times over
 	for i, amount := range amounts {
 		row := UserLine{Amount: amount}
 		if times != nil {
@@ -105,8 +105,8 @@ func (d *Data) userPlaceTimes(places userPlaces, all *nodeTimes) []session.TimeV
 	if all == nil {
 		return nil
 	}
-	times := &nodeTimes{own: all.byNode().own, counts: all.counts, folded: all.folded.clone()}
-	inclusive, of := calltree.Inclusive(d.tree, times.own), slices.Clone(places.of)
+	times := &nodeTimes{own: all.own, counts: all.counts, folded: all.folded.clone()}
+	inclusive, of := times.own.inclusive(d.tree), slices.Clone(places.of)
 	called := slices.Clone(places.of)
 	for i, n := range d.attribute().nearest {
 		if n != int32(i) { // what framework code calls is no call of the line

@@ -285,12 +285,7 @@ func (e extent) IsZero() bool { return !e.known }
 
 // nodeTimes is the exclusive time of each node, the calls there, and their extents.
 type nodeTimes struct {
-	data     *Data
-	probes   []probes
-	measures *measures // from which own and counts are made: views by path do without; nil: they are made
-	some     []bool    // by node: it has time or calls; nil: own and counts say so
-
-	own     []q.Time     // as paths show them: without folded calls, but with what stands for them; nil until byNode
+	own     *timeList    // as paths show them: without folded calls, but with what stands for them; nil: no more
 	counts  []counts     // likewise
 	threads []threadTime // by position
 	merged  []int32      // the path of each node
@@ -305,11 +300,14 @@ type threadTime struct {
 
 // nodeTimes sums the corrected times of what is selected, with the extents of calls; nil if there are none.
 func (d *Data) nodeTimes() (*nodeTimes, error) {
-	n := d.exclusiveTimes()
-	if n == nil {
+	if len(d.Timings) == 0 {
 		return nil, nil
 	}
-	all := d.merged()
+	n, all := (*nodeTimes)(nil), (*calltree.Merged)(nil)
+	if err := atOnce(func() error { n = d.exclusiveTimes(); return nil },
+		func() error { all = d.merged(); return nil }); err != nil {
+		return nil, err
+	}
 	n.merged = all.Of
 	if !d.in.selection.singleCalls() { // extremes are those of the whole run, and of whole calls
 		return n, nil
@@ -347,73 +345,34 @@ func (d *Data) exclusiveTimes() *nodeTimes {
 	if len(d.Timings) == 0 {
 		return nil
 	}
-	n := &nodeTimes{data: d, probes: d.probesOf(), measures: d.measure(), some: make([]bool, len(d.Nodes)),
+	n := &nodeTimes{own: newTimeList(len(d.Nodes)), counts: make([]counts, len(d.Nodes)),
 		threads: make([]threadTime, len(d.Threads))}
-	n.each(func(node, thread int32, t *q.Time, c counts) {
-		n.some[node] = n.some[node] || !t.IsZero() || !c.IsZero()
-		if thread >= 0 {
-			n.threads[thread].Time = n.threads[thread].Time.Add(*t)
-			n.threads[thread].counts = n.threads[thread].counts.Add(c)
-		}
-	})
-	if n.folded = d.foldedTimes(n.probes); n.folded != nil {
-		n.byNode()
-		n.folded.takeOut(n)
-		n.some = nil
-	}
-	return n
-}
-
-// each calls fn with what each timing has at its node, and then with what that is to the node above it, of which a
-// thread has nothing: none. The time is overwritten by the next one.
-func (n *nodeTimes) each(fn func(node, thread int32, t *q.Time, c counts)) {
-	d, all := n.data, n.measures
-	var t, nothing q.Time
-	for i := range all.rows {
+	probes := d.probesOf()
+	for i, all := 0, d.measure(); i < len(all.rows); i++ {
 		if all.rows[i] == (measuredCalls{}) && all.acted[i] == 0 && all.counters == nil {
 			continue // most timings of a selection
 		}
 		m := all.of(i)
 		thread, node := d.timingThread[i], d.timingNode[i]
-		t = m.correct(processOf(n.probes, d.threadProcess[thread])).Time
-		fn(node, thread, &t, counts{m.calls, m.running, m.made, 0})
-		if p := d.tree.Parent[node]; p >= 0 && m.running != 0 {
-			fn(p, none, &nothing, counts{pending: m.running})
+		t, c := m.correct(processOf(probes, d.threadProcess[thread])).Time, counts{m.calls, m.running, m.made, 0}
+		n.own.add(node, &t)
+		n.counts[node] = n.counts[node].Add(c)
+		of := &n.threads[thread]
+		of.Time, of.counts = of.Time.Add(t), of.counts.Add(c)
+		if p := d.tree.Parent[node]; p >= 0 {
+			n.counts[p].pending += m.running
 		}
 	}
-}
-
-// sums returns the sums of groups of nodes: group[node] is below groups, or none.
-func (n *nodeTimes) sums(group []int32, groups int) ([]q.Time, []counts) {
-	if n.own != nil {
-		return calltree.Sum(n.own, group, groups), calltree.Sum(n.counts, group, groups)
+	if n.folded = d.foldedTimes(probes); n.folded != nil {
+		n.folded.takeOut(n)
 	}
-	own, calls := make([]q.Time, groups), make([]counts, groups)
-	n.each(func(node, _ int32, t *q.Time, c counts) {
-		if to := group[node]; to >= 0 {
-			own[to], calls[to] = own[to].Add(*t), calls[to].Add(c)
-		}
-	})
-	return own, calls
-}
-
-// byNode makes own and counts, in place of what they are made of: both are a hundred bytes for each node.
-func (n *nodeTimes) byNode() *nodeTimes {
-	if n.own != nil {
-		return n
-	}
-	own, calls := make([]q.Time, len(n.data.Nodes)), make([]counts, len(n.data.Nodes))
-	n.each(func(node, _ int32, t *q.Time, c counts) {
-		own[node], calls[node] = own[node].Add(*t), calls[node].Add(c)
-	})
-	n.own, n.counts, n.measures = own, calls, nil
 	return n
 }
 
 // measured returns the exclusive time of a node with that of folded calls where it passed, in place of what stands for
 // them.
 func (n *nodeTimes) measured(node int32) q.Time {
-	own := n.own[node]
+	own := n.own.at(node)
 	if n.folded != nil && n.folded.end[node] {
 		own = own.Sub(n.folded.of(node).inclusive)
 	}
@@ -433,10 +392,10 @@ func processOf(all []probes, process int32) probes {
 // timePaths are times by path.
 type timePaths struct {
 	calltree.Tree
-	own, inclusive []q.Time
+	own, inclusive *timeList
 	counts         []counts
 	extents        []extent // nil: they are not known
-	ends           []bool   // paths that stand for folded calls, which have none
+	ends           []bool   // paths that stand for folded calls, which have none; nil: none do
 }
 
 // onPaths sums times over the call sites of each path, and what is below it. of is the path of each node. Folded calls
@@ -451,8 +410,8 @@ func (n *nodeTimes) onPaths(tree calltree.Tree, of []int32) *timePaths {
 		}
 	}
 	p := &timePaths{Tree: tree, ends: ends}
-	p.own, p.counts = n.sums(of, tree.Len())
-	p.inclusive = calltree.Inclusive(tree, p.own)
+	p.own, p.counts = n.own.sumList(of, tree.Len()), calltree.Sum(n.counts, of, tree.Len())
+	p.inclusive = p.own.inclusive(tree)
 	if n.extents == nil {
 		return p
 	}
@@ -477,15 +436,17 @@ type timeRow struct {
 // group returns the row of each group of paths, by the rules of inclusive and exclusive. group[i] is in [0, groups), or
 // none. What stands for folded calls is in no group.
 func (p *timePaths) group(group []int32, groups int) []timeRow {
-	group = slices.Clone(group)
-	for i, end := range p.ends {
-		if end {
-			group[i] = none
+	if slices.Contains(p.ends, true) {
+		group = slices.Clone(group)
+		for i, end := range p.ends {
+			if end {
+				group[i] = none
+			}
 		}
 	}
-	inclusive := calltree.Presence(p.Tree, p.inclusive, group, groups)
-	exclusive := calltree.Sum(p.own, group, groups)
-	each := calltree.Sum(p.inclusive, group, groups) // a path is in a group by itself, also within another of the group
+	inclusive := p.inclusive.sumOf(p.Topmost(group, groups), group, groups)
+	exclusive := p.own.sum(group, groups)
+	each := p.inclusive.sum(group, groups) // a path is in a group by itself, also within another of the group
 	calls := calltree.Sum(p.counts, group, groups)
 	extents := make([]extent, groups)
 	if p.extents != nil {
@@ -513,9 +474,10 @@ func (p *timePaths) path(i int32) timeRow {
 	if p.extents != nil {
 		e = p.extents[i]
 	}
+	inclusive := p.inclusive.at(i)
 	return timeRow{
 		session.TimeValue{Calls: p.counts[i].calls, Running: p.counts[i].running,
-			Times: q.Times{Inclusive: p.inclusive[i], Exclusive: p.own[i]}},
-		singleCalls(p.inclusive[i], e.Extremes), e.known,
+			Times: q.Times{Inclusive: inclusive, Exclusive: p.own.at(i)}},
+		singleCalls(inclusive, e.Extremes), e.known,
 	}
 }

@@ -39,6 +39,10 @@ func (n *numbers) next() int64 {
 	if len(n.rest) == 0 {
 		n.rest, n.parts = n.parts[0], n.parts[1:]
 	}
+	if u := n.rest[0]; u < 0x80 { // most are of one byte
+		n.rest = n.rest[1:]
+		return int64(u>>1) ^ -int64(u&1)
+	}
 	value, size := binary.Varint(n.rest)
 	n.rest = n.rest[size:]
 	return value
@@ -47,9 +51,27 @@ func (n *numbers) next() int64 {
 // timeValues is the table timing_value in some 20 bytes for each row, in place of 112: where there are many paths there
 // are some million rows, and most of their numbers are small. Each is a varint.
 type timeValues struct {
-	packed  packed
-	timings index[session.TimingID]
-	slices  index[session.SliceID]
+	packed    packed
+	ofTimings idRange[session.TimingID]
+	ofSlices  idRange[session.SliceID]
+	timings   index[session.TimingID]
+	slices    index[session.SliceID]
+}
+
+// idRange is the least and the greatest of the ids that rows refer to.
+type idRange[ID ~int64 | ~uint32] struct{ least, most ID }
+
+// add adds an id; first: there was none.
+func (r *idRange[ID]) add(id ID, first bool) {
+	if first {
+		*r = idRange[ID]{id, id}
+	}
+	r.least, r.most = min(r.least, id), max(r.most, id)
+}
+
+// isIn reports whether it is known without a look at each id that all of them are in an index, or 0.
+func (r *idRange[ID]) isIn(x index[ID]) bool {
+	return x.ids == nil && r.least >= 0 && int64(r.most) <= int64(x.rows)
 }
 
 // read reads the table.
@@ -62,6 +84,9 @@ func (v *timeValues) add(r *session.TimingValue) {
 	row := [...]int64{int64(r.Slice), int64(r.Timing), int64(r.Calls), int64(r.Ended), int64(r.Made), int64(r.Elapsed),
 		int64(r.Waited), 0, int64(r.Intervals), int64(r.Voluntary), int64(r.Preempted), int64(r.Faults), int64(r.Reads),
 		int64(r.OffCPU), int64(r.Blocked), int64(r.Ready)}
+	first := len(v.packed) == 0
+	v.ofTimings.add(r.Timing, first)
+	v.ofSlices.add(r.Slice, first)
 	const withoutWaits = 8
 	if r.Waits.IsZero() {
 		v.packed.add(row[:withoutWaits]...)
@@ -156,6 +181,9 @@ func (v *inclusiveValues) link(timings index[session.TimingID], slices index[ses
 // link checks the references.
 func (v *timeValues) link(timings index[session.TimingID], slices index[session.SliceID]) error {
 	v.timings, v.slices = timings, slices
+	if v.ofTimings.isIn(timings) && v.ofTimings.least > 0 && v.ofSlices.isIn(slices) {
+		return nil
+	}
 	var err error
 	v.each(func(slice, timing int32, row *session.TimingValue) {
 		switch {

@@ -223,7 +223,7 @@ func (d *Data) addTimes(u *Uses, times *nodeTimes) {
 	if u.Timed = times != nil; !u.Timed {
 		return
 	}
-	for node := range times.byNode().own {
+	for node := range times.own.len() {
 		u.Time = u.Time.Add(times.measured(int32(node)))
 	}
 }

@@ -120,7 +120,7 @@ func Sum[V Value[V]](values []V, group []int32, groups int) []V {
 // inclusive is by node; group[i] is in [0, groups), or None.
 func Presence[V Value[V]](t Tree, inclusive []V, group []int32, groups int) []V {
 	sum := make([]V, groups)
-	for i, top := range t.topmost(group, groups) {
+	for i, top := range t.Topmost(group, groups) {
 		if top {
 			g := group[i]
 			sum[g] = sum[g].Add(inclusive[i])
@@ -129,10 +129,10 @@ func Presence[V Value[V]](t Tree, inclusive []V, group []int32, groups int) []V 
 	return sum
 }
 
-// topmost reports which nodes are in a group of which no node is above them. It visits the nodes depth first: those
+// Topmost reports which nodes are in a group of which no node is above them. It visits the nodes depth first: those
 // below a node are the ones that follow it, as many as there are. Where each one's turn is follows from these numbers,
 // so there is no walk from link to link.
-func (t Tree) topmost(group []int32, groups int) []bool {
+func (t Tree) Topmost(group []int32, groups int) []bool {
 	below := make([]int32, t.Len())
 	roots := int32(0)
 	for i := len(below) - 1; i >= 0; i-- {

@@ -75,7 +75,7 @@ func (b *builder) userLines() error {
 	if err != nil {
 		return err
 	}
-	var list []Row
+	list := make([]Row, 0, len(lines))
 	for _, l := range lines {
 		row := Row{kind: rowOutside, process: l.Process, text: "(outside of your code)", values: both(l.Amount)}
 		if l.Function != 0 {
