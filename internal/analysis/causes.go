@@ -44,7 +44,7 @@ func (d *Data) UserCauses(most int) (*UserCauses, error) {
 	typ := keyColumn{func(site int32) int32 { return d.siteType[site] }, len(d.Types)}
 	function := func(site int32) int32 { return a.function[d.siteNode[site]] }
 	sorted := sortRows(rows, place, typ)
-	var causes []cause
+	causes := make([]cause, 0, len(sorted)) // what is not used of it is not touched
 	for i, x := range sorted {
 		if i == 0 || x.key != sorted[i-1].key {
 			causes = append(causes, cause{first: int32(i)})
@@ -77,12 +77,16 @@ func (u *UserCauses) choose(causes []cause, most int) []cause {
 	if most == 0 || len(causes) <= most {
 		return causes
 	}
-	sizes := make([]q.Bytes, len(causes))
+	sizes := make([]q.Bytes, 0, most+1) // the greatest so far, in their order: there can be a million causes
 	for i := range causes {
-		sizes[i] = causes[i].Bytes
+		if size := causes[i].Bytes; len(sizes) < most || size > sizes[0] {
+			at, _ := slices.BinarySearch(sizes, size)
+			if sizes = slices.Insert(sizes, at, size); len(sizes) > most {
+				sizes = slices.Delete(sizes, 0, 1)
+			}
+		}
 	}
-	slices.Sort(sizes) // a million numbers are sorted soon, a million causes are not
-	least := sizes[len(sizes)-most]
+	least := sizes[0]
 	return slices.DeleteFunc(causes, func(c cause) bool {
 		if c.Bytes >= least {
 			return false

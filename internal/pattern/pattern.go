@@ -15,14 +15,15 @@ import (
 	"fmt"
 	"regexp"
 	"regexp/syntax"
+	"slices"
 	"strings"
 )
 
 // Pattern is a pattern, compiled. The zero Pattern matches nothing.
 type Pattern struct {
-	text       string
-	match      *regexp.Regexp
-	expression bool
+	text  string
+	match *regexp.Regexp // nil: parts say what it matches
+	parts []string       // what stands before, between and after the `*` of a name in small letters
 }
 
 // ErrNoPattern means that a text is no pattern.
@@ -44,7 +45,7 @@ func Compile(text string) (Pattern, error) {
 		}
 		return Pattern{}, fmt.Errorf("%s is %w: as a regular expression it has %s", text, ErrNoPattern, why)
 	}
-	return Pattern{text, match, true}, nil
+	return Pattern{text: text, match: match}, nil
 }
 
 // IsExpression reports whether a text stands between slashes, as a regular expression does.
@@ -54,8 +55,26 @@ func IsExpression(text string) bool {
 
 // Wildcard compiles a pattern in which only `*` is special. Any text is one.
 func Wildcard(text string) Pattern {
-	quoted := strings.ReplaceAll(regexp.QuoteMeta(lower(text)), `\*`, `.*`)
-	return Pattern{text, regexp.MustCompile(`(?s)^(?:` + quoted + `)$`), false}
+	return Pattern{text: text, parts: strings.Split(lower(text), "*")}
+}
+
+// matchParts reports whether a name begins with the first of the parts, ends with the last, and has the others one
+// after the other in between. It takes each where it is found first: what follows has most room then.
+func matchParts(parts []string, name string) bool {
+	name, begins := strings.CutPrefix(name, parts[0])
+	if len(parts) == 1 || !begins {
+		return begins && name == ""
+	}
+	last := len(parts) - 1
+	name, ends := strings.CutSuffix(name, parts[last])
+	for _, part := range parts[1:last] {
+		_, after, found := strings.Cut(name, part)
+		if !found {
+			return false
+		}
+		name = after
+	}
+	return ends
 }
 
 // lower makes ASCII letters small: as the agent does, which knows no others.
@@ -73,19 +92,11 @@ func (p Pattern) String() string { return p.text }
 
 // Match reports whether the pattern matches one of the names.
 func (p Pattern) Match(n Names) bool {
-	if p.match == nil {
-		return false
+	if p.match != nil {
+		return slices.ContainsFunc(n.given, p.match.MatchString)
 	}
-	names := n.lower
-	if p.expression {
-		names = n.given
-	}
-	for _, name := range names {
-		if p.match.MatchString(name) {
-			return true
-		}
-	}
-	return false
+	return len(p.parts) > 0 &&
+		slices.ContainsFunc(n.lower, func(name string) bool { return matchParts(p.parts, name) })
 }
 
 // First returns the first of the patterns that matches one of the names, as it was given; "" if none does.

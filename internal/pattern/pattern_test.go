@@ -132,3 +132,16 @@ func TestNames(t *testing.T) {
 		t.Error(diff)
 	}
 }
+
+// TestWildcard compares matching with what a regular expression says of which `*` is any characters.
+func TestWildcard(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		text := rapid.StringOfN(rapid.SampledFrom([]rune("ab.A*é")), 1, 7, -1).Draw(t, "pattern")
+		quoted := strings.ReplaceAll(regexp.QuoteMeta(text), `\*`, `.*`)
+		want := regexp.MustCompile("(?is)^(?:" + quoted + ")$")
+		name := rapid.StringOfN(rapid.SampledFrom([]rune("ab.B\né")), 1, 7, -1).Draw(t, "name")
+		if have := pattern.Wildcard(text).Match(pattern.NamesOf(name)); have != want.MatchString(name) {
+			t.Fatalf("%q matches %q: %t", text, name, have)
+		}
+	})
+}
