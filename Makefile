@@ -28,7 +28,7 @@ THREADS    ?= 5000000
 DEMO       := bin/demo
 GETDOTNET  := go run ./tools/getdotnet
 
-.PHONY: help build agent hook web screenshots packages dotnet demo test test-agent race bench check check-c fuzz heaps programs attaches golden sessions soak clean
+.PHONY: help build agent hook web screenshots packages dotnet demo test test-agent race bench check check-c fuzz heaps programs attaches collector golden sessions soak clean
 .DEFAULT_GOAL := help
 
 help: ## list the targets
@@ -144,6 +144,9 @@ programs: build dotnet ## record made-up C# programs in all modes on all runtime
 
 attaches: build dotnet ## record the calls of services under load, many times (ATTACHES=300)
 	go test -timeout 240h ./e2e -run TestAttachTimeOften -v -args -attaches=$(ATTACHES)
+
+collector: ## build an OpenTelemetry Collector, which needs Go modules and minutes, and send it profiles
+	go test ./internal/export -count=1 -run TestCollectorReceives -v -args -collector
 
 golden: build dotnet ## write the golden files anew, from what the code does now; read the diff
 	@grep -rl --include='*_test.go' 'flag.Bool("update"' internal cmd | xargs -r -n1 dirname | sort -u | while read -r dir; do go test "./$$dir" -update; done

@@ -119,15 +119,7 @@ func TestSums(t *testing.T) {
 // TestRecordedSums: the same of sessions of real runtimes, whole and of what some functions did.
 func TestRecordedSums(t *testing.T) {
 	for _, name := range sessiontest.Recorded {
-		path := filepath.Join(t.TempDir(), name+".clrprof")
-		if err := sessiontest.WriteRecorded("../..", name, path); err != nil {
-			t.Fatal(err)
-		}
-		s, err := session.Open(path)
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer s.Close()
+		s := openRecorded(t, name)
 		terms := analysis.Terms{Functions: []string{"Shop.*"}}
 		some, err := terms.Select(s)
 		if err != nil {
@@ -136,6 +128,21 @@ func TestRecordedSums(t *testing.T) {
 		compareSums(t, name, s, analysis.Selection{})
 		compareSums(t, name, s, some)
 	}
+}
+
+// openRecorded opens a recorded session.
+func openRecorded(t *testing.T, name string) *session.Session {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), name+".clrprof")
+	if err := sessiontest.WriteRecorded("../..", name, path); err != nil {
+		t.Fatal(err)
+	}
+	s, err := session.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { s.Close() })
+	return s
 }
 
 // compareSums fails if a format does not add up to what the session has, or gives other bytes the second time.
