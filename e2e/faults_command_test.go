@@ -127,7 +127,7 @@ func TestNested(t *testing.T) {
 	inner := append([]string{binary, "run", "-o", "inner.clrprof"}, s.target(in.Newest(), "Exits", "return")...)
 	r := s.record(inner)
 	lines := strings.Split(r.stderr, "\n")
-	if len(lines) != 3 || !strings.Contains(lines[0], "recorded by another clrprof") ||
+	if len(lines) != 3 || !strings.Contains(lines[0], "another clrprof is already recording") ||
 		!strings.Contains(lines[1], "no .NET runtime loaded the agent") {
 		t.Errorf("it says %q", r.stderr)
 	}

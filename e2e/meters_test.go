@@ -259,7 +259,7 @@ func TestMetersOfOldRuntime(t *testing.T) {
 	x.do("orders 1")
 	x.finish()
 	if why := missingCounters(t, x.session)["System.Runtime"]; !strings.Contains(why,
-		"programs of .NET Core 3.1 can hang") {
+		"programs on .NET Core 3.1 can then hang") {
 		t.Errorf("missing: %q", why)
 	}
 }

@@ -329,7 +329,7 @@ func TestAttachRefused(t *testing.T) {
 	defer other.Process.Kill()
 	s.refused(124, other.Process.Pid, "sleep", "no .NET")
 	plain := s.startSteps(r, "--memory")
-	s.refused(123, plain.pid, "recorded already", fmt.Sprint("clrprof ctl ", plain.pid))
+	s.refused(123, plain.pid, "already being recorded", fmt.Sprint("clrprof ctl ", plain.pid))
 	plain.finish()
 
 	bare := s.command()
@@ -351,7 +351,7 @@ func TestAttachRefused(t *testing.T) {
 	}
 	s.refused(123, thread, "is a thread of process", itoa(x.pid))
 	a := x.attach("one")
-	s.refused(123, x.pid, "recorded already", itoa(a.cmd.Process.Pid), "detach")
+	s.refused(123, x.pid, "already being recorded", itoa(a.cmd.Process.Pid), "detach")
 	x.detach(a)
 	x.otherBuild()
 	x.finish()
@@ -377,7 +377,7 @@ func (x *service) otherBuild() {
 	if _, err := f.WriteAt([]byte{head[at] ^ 1}, at); err != nil {
 		x.t.Fatal(err)
 	}
-	x.s.refused(124, x.pid, "agent of another clrprof", "start process")
+	x.s.refused(124, x.pid, "agent of another version of clrprof", "start process")
 }
 
 // TestAttachUsers: root records another user's service; a user without the right is told which one is missing.

@@ -11,7 +11,7 @@ import (
 
 // Errors of a span of collections.
 var (
-	ErrNoChanges = errors.New("this session does not say what changed from one collection to the next: an older " +
+	ErrNoChanges = errors.New("this session does not have the changes from one collection to the next: an older " +
 		"clrprof recorded it, or no collection ended")
 	ErrGCsInTime = errors.New("a span of collections and a span of time cannot be combined")
 	ErrNoGC      = errors.New("no such collection")

@@ -140,7 +140,7 @@ func (l *Limit) compile() error {
 		return errors.New("mine and focus exclude each other")
 	}
 	if len(l.Rules) > 0 && !l.metric.finds {
-		return fmt.Errorf("rules go with the metric findings, not with %s", l.Metric)
+		return fmt.Errorf("rules can only be given with the metric findings, not with %s", l.Metric)
 	}
 	for _, id := range l.Rules {
 		if !slices.Contains(rules.IDs(), id) {

@@ -54,7 +54,7 @@ func TestRefused(t *testing.T) {
 		"metric = \"bytes\"":                                            "neither max nor grow",
 		"metric = \"bytes\"\nmax = \"1\"\nfloor = \"1\"":                "floor goes with grow",
 		"metric = \"bytes\"\ngrow = \"5\"":                              "want a percentage",
-		"metric = \"bytes\"\nmax = \"1\"\nrules = [\"boxing\"]":         "go with the metric findings",
+		"metric = \"bytes\"\nmax = \"1\"\nrules = [\"boxing\"]":         "can only be given with the metric findings",
 		"metric = \"findings\"\nmax = \"1\"\nrules = [\"boxin\"]":       "there is no rule \"boxin\"",
 		"metric = \"pause\"\nmax = \"1s\"\nmine = true":                 "whole processes only",
 		"metric = \"cpu\"\nmax = \"1s\"\ntypes = [\"X\"]":               "not known by type",
@@ -230,7 +230,7 @@ func TestFindings(t *testing.T) {
 	if v[1].Value != of["boxing"]+of["linq"] || v[1].State != Broken || v[1].Title != "findings of boxing, linq" {
 		t.Errorf("%+v, want %d", v[1], of["boxing"]+of["linq"])
 	}
-	if v[2].State != Unknown || !strings.Contains(v[2].Why, "what the rules need") {
+	if v[2].State != Unknown || !strings.Contains(v[2].Why, "the data that the rules need") {
 		t.Errorf("%+v", v[2])
 	}
 	if v[3].Value != 0 || v[3].State != Held {

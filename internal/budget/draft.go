@@ -30,14 +30,14 @@ var drafts = []struct {
 	about string
 	limit Limit
 }{
-	{"All that the program allocates: the same work allocates the same on every machine.",
+	{"Everything that the program allocates: the same work allocates the same on every machine.",
 		Limit{Name: "all bytes", Metric: "bytes"}},
 	{"", Limit{Name: "all objects", Metric: "allocations"}},
-	{"What your code allocates, or causes to be allocated: without the runtime's startup.",
+	{"What your code and what it calls allocate: without the runtime's startup.",
 		Limit{Name: "your code", Metric: "bytes", Mine: true}},
 	{"Objects that lived long and then died: caches and buffers that are too short-lived.",
 		Limit{Name: "died in generation 2", Metric: "gen2_bytes"}},
-	{"What is left at the end: leaks make it grow.", Limit{Name: "alive at the end", Metric: "alive_bytes"}},
+	{"What is alive at the end: leaks make it grow.", Limit{Name: "alive at the end", Metric: "alive_bytes"}},
 	{"Collections depend a little on the machine's memory.", Limit{Name: "collections", Metric: "gcs"}},
 	{"Calls: the same work makes the same calls.", Limit{Name: "calls", Metric: "calls"}},
 }
@@ -46,8 +46,8 @@ var drafts = []struct {
 // and those of reading the session.
 func Draft(s *session.Session, headroom float64) (string, error) {
 	var out strings.Builder
-	fmt.Fprintf(&out, "# A first budget, made of %s: what that run had, and %s %% more.\n"+
-		"# Raise, lower and delete limits as you like: docs/budgets.md says what there is.\n",
+	fmt.Fprintf(&out, "# A first budget, made from %s: the values of that run plus %s %%.\n"+
+		"# Raise, lower and delete limits as you like: docs/budgets.md describes the format.\n",
 		strconv.Quote(filepath.Base(s.Path())), strconv.FormatFloat(headroom*100, 'f', -1, 64))
 	found := false
 	for _, d := range drafts {
@@ -61,7 +61,7 @@ func Draft(s *session.Session, headroom float64) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	about := "The functions of your code that allocate the most themselves."
+	about := "The functions of your code that allocate most themselves."
 	for _, f := range functions {
 		written, err := draftLimit(&out, s, about, Limit{Metric: "bytes", Functions: []string{f}}, headroom)
 		if err != nil {
@@ -74,8 +74,8 @@ func Draft(s *session.Session, headroom float64) (string, error) {
 	if !found {
 		return "", ErrNothing
 	}
-	out.WriteString("\n# Times and pauses depend on the machine: limits on them are for quiet ones, and generous.\n" +
-		"# [[limit]]\n# metric = \"longest_pause\"\n# max = \"200ms\"\n")
+	out.WriteString("\n# Times and pauses depend on the machine: limits on them need a quiet machine, and should " +
+		"be generous.\n# [[limit]]\n# metric = \"longest_pause\"\n# max = \"200ms\"\n")
 	return out.String(), nil
 }
 

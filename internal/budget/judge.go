@@ -194,10 +194,10 @@ func (l *Limit) judge(s, old *session.Session, b *Budget) (Verdict, error) {
 		v.State, v.Why = Unknown, "the session does not hold "+l.needs()
 		return v, nil
 	case errors.Is(err, errDivided):
-		v.State, v.Why = Unknown, l.Metric+" is known of whole processes only, and the filter divides them"
+		v.State, v.Why = Unknown, l.Metric+" is known only for whole processes, and the filter divides them"
 		return v, nil
 	case errors.Is(err, errNoTimes):
-		v.State, v.Why = Unknown, l.Metric+" is known neither by type nor between collections, as the filter wants it"
+		v.State, v.Why = Unknown, l.Metric+" is known neither by type nor between collections, which the filter needs"
 		return v, nil
 	}
 	if err != nil {
@@ -206,7 +206,7 @@ func (l *Limit) judge(s, old *session.Session, b *Budget) (Verdict, error) {
 	v.Value, v.Limit = value, l.max
 	if l.hasGrowth {
 		if old == nil {
-			v.State, v.Why = Unknown, "it is about growth, and there is no baseline"
+			v.State, v.Why = Unknown, "it limits growth, and there is no baseline"
 			return v, nil
 		}
 		base, baseLost, err := l.measure(old, b)
@@ -257,7 +257,7 @@ func (l *Limit) titleAfter(mark string) string {
 // needs names what a session must hold.
 func (l *Limit) needs() string {
 	if l.metric.finds {
-		return "what the rules need to be judged"
+		return "the data that the rules need"
 	}
 	return l.Metric
 }

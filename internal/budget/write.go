@@ -46,7 +46,7 @@ func Count(verdicts []Verdict, state State) int {
 func conclusion(verdicts []Verdict) string {
 	text := fmt.Sprintf("%d held, %d broken", Count(verdicts, Held), Count(verdicts, Broken))
 	if n := Count(verdicts, Unknown); n > 0 {
-		text += fmt.Sprintf(", %d cannot be judged", n)
+		text += fmt.Sprintf(", %d unknown", n)
 	}
 	return text
 }

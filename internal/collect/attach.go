@@ -81,7 +81,7 @@ func (a attached) await(longest time.Duration, stop <-chan struct{}, is func() b
 		case <-stop:
 			return fmt.Errorf("%w: interrupted before process %d had begun", ErrNoAnswer, a.PID)
 		case <-limit.C:
-			return fmt.Errorf("%w: process %d has not done it in %s: is it stopped?", ErrNoAnswer, a.PID, longest)
+			return fmt.Errorf("%w: process %d has not answered within %s: is it stopped?", ErrNoAnswer, a.PID, longest)
 		}
 	}
 	return nil
@@ -169,15 +169,15 @@ func (a attached) failed(directory *launch.Directory, failure wire.Failure) erro
 		return fmt.Errorf("%w: process %d cannot see the lock of %s: both must have the same directory", ErrNotRecorded,
 			a.PID, directory.Path)
 	case wire.FailureBackground:
-		return fmt.Errorf("%w: process %d collects garbage in the background, and of that .NET does not tell which "+
-			"objects survive: start it with what clrprof env --lifetime prints, or record with --memory", ErrNotRecorded, a.PID)
+		return fmt.Errorf("%w: process %d has background garbage collection, and .NET does not report which "+
+			"objects survive it: start the process with what clrprof env --lifetime prints, or record with --memory", ErrNotRecorded, a.PID)
 	case wire.FailureNoProbes:
-		return fmt.Errorf("%w: probes cannot be put into the code of process %d, which runs: that needs .NET 5 or later, "+
-			"and hot reload off (no DOTNET_MODIFIABLE_ASSEMBLIES in its environment)",
+		return fmt.Errorf("%w: probes cannot be put into the code of process %d while it runs: that needs .NET 5 "+
+			"or later, and hot reload off (no DOTNET_MODIFIABLE_ASSEMBLIES in its environment)",
 			ErrNotRecorded, a.PID)
 	case wire.FailureVersions:
-		return fmt.Errorf("%w: the recordings of calls of process %d have left as much in its memory as they may, a quarter "+
-			"of --memory-limit: start it again, or choose fewer functions by --include", ErrNotRecorded, a.PID)
+		return fmt.Errorf("%w: the recordings of calls have left as much code in the memory of process %d as they "+
+			"may, a quarter of --memory-limit: restart it, or choose fewer functions by --include", ErrNotRecorded, a.PID)
 	case wire.FailureNoArena:
 		names, _ := filepath.Glob(filepath.Join(directory.Path, "*"+launch.FailedSuffix))
 		for _, name := range names {

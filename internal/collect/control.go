@@ -75,8 +75,8 @@ var (
 	errNoProcess = errors.New("no such process is recorded")
 	errNotPaused = errors.New("it is not paused")
 	errNoThread  = errors.New("no such thread is recorded: clrprof ctl status lists those that are")
-	errThreads   = errors.New("several processes have such a thread: say which by --process")
-	errShared    = errors.New("the thread shares its name with others, which came and went before it")
+	errThreads   = errors.New("several processes have such a thread: choose one by --process")
+	errShared    = errors.New("the thread shares a row, and its name, with threads that ended before")
 )
 
 // runningThread finds a thread that has not ended by its id, in the process with the id pid or, with 0, in the only one

@@ -69,10 +69,10 @@ func (s *measured) called(record *wire.MeterCounter) wire.MeterCounter {
 
 // Why instruments of a process are not listened to.
 var (
-	errMetersOld     = errors.New("its meters are not sampled, which needs .NET 8 or later")
+	errMetersOld     = errors.New("its meters are not sampled: that needs .NET 8 or later")
 	errMetersFile    = errors.New("its meters are not sampled: it cannot read the assembly that would listen to them")
-	errMetersStartup = errors.New("its meters are not sampled: its startup hooks are off, as in trimmed programs " +
-		"(StartupHookSupport), or what they need was trimmed away, or it ended before it began")
+	errMetersStartup = errors.New("its meters are not sampled: startup hooks are off, as in trimmed programs " +
+		"(StartupHookSupport), or what they need was trimmed away, or the process ended before sampling began")
 )
 
 // why says why nothing is measured, nil if nothing is known to be in the way.

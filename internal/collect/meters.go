@@ -107,7 +107,7 @@ func newMeters(names []string, interval quantity.Nanoseconds) *meters {
 const oldestSampled = 8
 
 var (
-	errOldRuntime = errors.New("not sampled, since programs of .NET Core 3.1 can hang at their end then")
+	errOldRuntime = errors.New("not sampled, because programs on .NET Core 3.1 can then hang at their end")
 	errSilent     = errors.New("its runtime did not answer in time")
 	errEnded      = errors.New("it ended before its counters could be asked for")
 )
@@ -509,7 +509,7 @@ func (m *meters) finish() (last []session.CounterValue) {
 // addMissing adds a row for what was asked for.
 func (m *meters) addMissing(i int, name, why string) {
 	m.counters = append(m.counters, session.Counter{ID: firstMeterName + int64(i), Name: name, Unit: "count",
-		Meaning: "what --meter asked for", Missing: why})
+		Meaning: "a name of --meter", Missing: why})
 }
 
 // nobodyHas is why there are no values of what was asked for, if nothing else is known. A meter appears with its first
@@ -517,11 +517,12 @@ func (m *meters) addMissing(i int, name, why string) {
 func (m *meters) nobodyHas(name string) string {
 	switch {
 	case !m.listening:
-		return "no process has an event source of exactly this name with counters; meters are sampled by run alone"
+		return "no process has an event source with exactly this name and with counters; only run samples meters"
 	case strings.Contains(name, "*"):
-		return "no meter of such a name has measured anything; event sources are sampled by their exact names"
+		return "no meter with such a name has measured anything; event sources are sampled by their exact names"
 	}
-	return "no process has an event source of exactly this name with counters, or a meter that has measured anything"
+	return "no process has an event source with exactly this name and with counters, or a meter with this name " +
+		"that has measured anything"
 }
 
 // reasons says why there is less than was asked for, "" if nothing is known to be missing.

@@ -127,7 +127,7 @@ func (h *controller) finish(r *Recorder, mark, why string) {
 	if h.Detach {
 		close(h.over)
 	} else if err := r.Change(steer.Stop, 0, 0); err == nil {
-		h.say("%s: nothing more is recorded, and the command runs on", why)
+		h.say("%s: nothing more is recorded, and the command continues", why)
 	}
 }
 
@@ -190,8 +190,8 @@ func (h *controller) answer(r *Recorder, c *steer.Call) (flush *steer.Call, earl
 // markDetach is the name of the mark of a recording that somebody else has ended.
 const markDetach = "detach"
 
-var errNotAttached = errors.New("clrprof run started it, and .NET does not let go of an agent that records from the " +
-	"start: stop ends the recording, and the program runs on")
+var errNotAttached = errors.New("clrprof run started it, and .NET does not release an agent that records from the " +
+	"start: use stop to end the recording; the program continues")
 
 // detach ends the recording because somebody asks for it.
 func (h *controller) detach(r *Recorder, c *steer.Call) error {

@@ -67,7 +67,7 @@ func createTracer(d *launch.Directory, o Trace) (*tracer, error) {
 	}
 	store, err := calltrace.Create(o.Path, o.Limit, o.Keep)
 	if errors.Is(err, fs.ErrExist) {
-		err = fmt.Errorf("%w: another run writes it, or was killed: clrprof recover, or remove the file", err)
+		err = fmt.Errorf("%w: another run is writing it, or was killed: use clrprof recover, or remove the file", err)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("%w: the call trace: %w", ErrWrite, err)

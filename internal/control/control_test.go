@@ -186,7 +186,7 @@ func TestRubbish(t *testing.T) {
 			t.Fatal(err)
 		}
 		answer, _ := io.ReadAll(conn) // a reset after the answer is one too
-		if len(text) < MaxRequest && !strings.Contains(string(answer), `{"error":"the request is no JSON`) {
+		if len(text) < MaxRequest && !strings.Contains(string(answer), `{"error":"the request is not JSON`) {
 			t.Errorf("%.20q: %q", text, answer)
 		}
 		conn.Close()

@@ -165,7 +165,7 @@ func (s *Server) answer(conn *net.UnixConn) error {
 	}
 	var r request
 	if err := json.Unmarshal(line, &r); err != nil {
-		return fmt.Errorf("the request is no JSON: %w", err)
+		return fmt.Errorf("the request is not JSON: %w", err)
 	}
 	handler := s.handlers[r.Request]
 	if handler == nil {

@@ -17,7 +17,7 @@ import (
 var (
 	errNoPMU      = errors.New("there are no counters of the processor here")
 	errNotCounted = errors.New("this processor does not count it")
-	errFiltered   = errors.New("perf_event_open is refused by a filter of system calls (seccomp), as in most containers")
+	errFiltered   = errors.New("perf_event_open is refused by a system call filter (seccomp), as in most containers")
 	errNoKernel   = errors.New("the kernel has no perf events")
 	errTooMany    = errors.New("the processor cannot count these at once: ask for fewer")
 )
@@ -70,7 +70,7 @@ func explain(root fs.FS, c Counter, err error, grouped bool) error {
 		return errNoKernel
 	case errors.Is(err, unix.EACCES), errors.Is(err, unix.EPERM):
 		if level := paranoid(root); level > mostParanoid {
-			return fmt.Errorf("perf_event_paranoid is %d: only root may, until it is %d or less", level, mostParanoid)
+			return fmt.Errorf("perf_event_paranoid is %d: only root may read it, until it is %d or less", level, mostParanoid)
 		}
 		if IsFiltered(root) {
 			return errFiltered

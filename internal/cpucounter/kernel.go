@@ -59,7 +59,8 @@ func (c Counter) Here(root fs.FS) (Counter, error) {
 			"CAP_PERFMON", level, kernelParanoid))
 	}
 	if IsFiltered(root) {
-		missing = append(missing, "system calls are filtered (seccomp), which refuses perf_event_open in most containers")
+		missing = append(missing, "system calls are filtered (seccomp), and the filter refuses perf_event_open, as "+
+			"in most containers")
 	}
 	if len(missing) > 0 {
 		return c, errors.New(strings.Join(missing, "; "))

@@ -57,7 +57,7 @@ func dial(pid int) (net.Conn, error) {
 	case err == nil:
 		return c, nil
 	case errors.Is(err, fs.ErrPermission):
-		return nil, fmt.Errorf("%w that this user may use: the process is another user's", ErrNoSocket)
+		return nil, fmt.Errorf("%w that this user may use: the process belongs to another user", ErrNoSocket)
 	case errors.Is(err, fs.ErrNotExist) && disabledBy(environment) != "":
 		return nil, fmt.Errorf("%w: the process runs with %s", ErrNoSocket, disabledBy(environment))
 	case errors.Is(err, fs.ErrNotExist), errors.Is(err, unix.ECONNREFUSED): // it is bound before it listens

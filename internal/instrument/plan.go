@@ -100,7 +100,7 @@ func (p Plan) decide(f Function) (Class, string) {
 		return Out, "excluded by " + by
 	}
 	if f.Extern && f.Foreign == "" {
-		return CalledByMine, "no IL: where it is called"
+		return CalledByMine, "no IL: recorded where it is called"
 	}
 	if f.IL < p.Small {
 		return Out, fmt.Sprintf("smaller than %d bytes", p.Small)

@@ -56,8 +56,8 @@ func (r Rules) Check() error {
 	for _, line := range lines {
 		p := line[1:]
 		if pattern.IsExpression(p) {
-			return fmt.Errorf("%s is a regular expression, which only reports and exports take: here * stands for "+
-				"any characters", p)
+			return fmt.Errorf("%s is a regular expression, which only reports and exports take: here only * has a "+
+				"meaning, any characters", p)
 		}
 		if n := len(utf16.Encode([]rune(p))); n == 0 || n > MaxPattern || strings.ContainsAny(p, "\n\x00") {
 			return fmt.Errorf("%q is not a pattern of names: want 1 to %d characters on one line", p, MaxPattern)

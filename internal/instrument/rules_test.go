@@ -214,7 +214,7 @@ func TestDecide(t *testing.T) {
 			t.Errorf("%+v: abstract: %v: %s", c, have, why)
 		}
 		if wantNative, wantWhy = instrument.Out, "no IL"; c.mode == instrument.Boundary {
-			wantNative, wantWhy = instrument.CalledByMine, "no IL: where it is called"
+			wantNative, wantWhy = instrument.CalledByMine, "no IL: recorded where it is called"
 		}
 		if have, why := p.Decide(native); have != wantNative || why != wantWhy {
 			t.Errorf("%+v: native: %v: %s", c, have, why)

@@ -33,8 +33,8 @@ var (
 	ErrDenied     = errors.New("permission denied")
 	ErrNoDotnet   = errors.New("it runs no .NET runtime")
 	ErrNoAgent    = errors.New("it was started without clrprof's agent")
-	ErrOtherAgent = errors.New("it has the agent of another clrprof")
-	ErrAttached   = errors.New("it is being recorded already")
+	ErrOtherAgent = errors.New("it has the agent of another version of clrprof")
+	ErrAttached   = errors.New("it is already being recorded")
 )
 
 // backgroundSetting turns collections in the background on or off. While they are on the runtime refuses to tell which
@@ -156,13 +156,14 @@ func (d *Dormant) denied(what string) error {
 		name = u.Username
 	}
 	if d.UID != os.Geteuid() {
-		return fmt.Errorf("%w: process %d belongs to user %s (uid %d), and this is uid %d, which may not %s: it needs to "+
-			"be that user (sudo -u %s clrprof attach %d), or CAP_SYS_PTRACE and CAP_DAC_OVERRIDE, as root has", ErrDenied,
+		return fmt.Errorf("%w: process %d belongs to user %s (uid %d), and this is uid %d, which may not %s: "+
+			"clrprof must run as that user (sudo -u %s clrprof attach %d), or with CAP_SYS_PTRACE and "+
+			"CAP_DAC_OVERRIDE, as root has", ErrDenied,
 			d.PID, name, d.UID, os.Geteuid(), what, name, d.PID)
 	}
-	return fmt.Errorf("%w: process %d belongs to this user, but may not be inspected (%s): it has other rights than this "+
-		"process, is not dumpable (prctl PR_SET_DUMPABLE), or is in another user namespace: it needs CAP_SYS_PTRACE, as "+
-		"root has", ErrDenied, d.PID, what)
+	return fmt.Errorf("%w: process %d belongs to this user, but may not be inspected (%s): it has other "+
+		"permissions than this process, is not dumpable (prctl PR_SET_DUMPABLE), or is in another user namespace: "+
+		"clrprof needs CAP_SYS_PTRACE, as root has", ErrDenied, d.PID, what)
 }
 
 // readEnvironment finds out from the process's environment whether there is an agent, and where.
@@ -197,11 +198,12 @@ func (d *Dormant) readEnvironment() error {
 	case !d.maps("libcoreclr.so", "libclrjit.so", "System.Private.CoreLib.dll"):
 		return fmt.Errorf("process %d (%s): %w", d.PID, d.Name, ErrNoDotnet)
 	case profiler != "" && !ours:
-		return fmt.Errorf("%w: process %d has another profiler, CORECLR_PROFILER=%s, and .NET allows one for each process",
+		return fmt.Errorf("%w: process %d has another profiler, CORECLR_PROFILER=%s, and .NET allows one for each "+
+			"process",
 			ErrNoAgent, d.PID, profiler)
 	}
-	return fmt.Errorf("%w, and the runtime tells of allocations only if it was asked to at the start: start process %d "+
-		"(%s) again with the variables that clrprof env prints", ErrNoAgent, d.PID, d.Name)
+	return fmt.Errorf("%w, and the runtime reports allocations only if asked to at the start: restart process %d "+
+		"(%s) with the variables that clrprof env prints", ErrNoAgent, d.PID, d.Name)
 }
 
 // maps says whether the process has one of some files mapped. What cannot be read has not.
@@ -235,7 +237,7 @@ func (d *Dormant) openPlace() error {
 		return d.noPlace()
 	}
 	if err == nil && !ownedBy(st, d.UID) {
-		return fmt.Errorf("%w: %s is not of the process's user", ErrNoAgent, path)
+		return fmt.Errorf("%w: %s does not belong to the process's user", ErrNoAgent, path)
 	}
 	if err == nil {
 		d.place, err = arena.OpenDormant(path)
@@ -264,11 +266,11 @@ func AttachedSession(pid int) (session string, ok bool) {
 // noPlace says why an environment that asks for the agent brought none.
 func (d *Dormant) noPlace() error {
 	if d.maps("libclrprof") {
-		return fmt.Errorf("%w: it is loaded, but could not make its file in %s: see that user %d can write there, and "+
-			"start process %d again", ErrNoAgent, d.base, d.UID, d.PID)
+		return fmt.Errorf("%w: it is loaded, but could not create its file in %s: make sure that user %d can write "+
+			"there, and restart process %d", ErrNoAgent, d.base, d.UID, d.PID)
 	}
-	return fmt.Errorf("%w: its environment asks for it, but the runtime has not loaded %s: it has not come so far yet, "+
-		"cannot read that file, or DOTNET_EnableDiagnostics=0 forbids it", ErrNoAgent, d.agent)
+	return fmt.Errorf("%w: its environment names the agent, but the runtime has not loaded %s: it has not started "+
+		"that far yet, cannot read that file, or DOTNET_EnableDiagnostics=0 forbids it", ErrNoAgent, d.agent)
 }
 
 func (d *Dormant) check() error {
@@ -277,8 +279,8 @@ func (d *Dormant) check() error {
 		return err
 	}
 	if build := d.place.Build(); d.place.Version() != wire.Version || !slices.Contains(known, build) {
-		return fmt.Errorf("%w (%x): attach with that one, or start process %d again with what clrprof env of this one "+
-			"prints", ErrOtherAgent, build[:4], d.PID)
+		return fmt.Errorf("%w (%x): attach with that version, or restart process %d with what clrprof env of this "+
+			"version prints", ErrOtherAgent, build[:4], d.PID)
 	}
 	if err := d.place.Lock(); errors.Is(err, arena.ErrLocked) {
 		return fmt.Errorf("%w: process %d is attached to by clrprof, process %d: clrprof ctl %d detach ends that",
@@ -383,7 +385,7 @@ func (d *Dormant) writeOptions(directory *Directory, o Options) error {
 		text.WriteString(option + "\x00")
 	}
 	if text.Len() > wire.MaxOptions {
-		return fmt.Errorf("the patterns have %d bytes, and at most %d can be told", text.Len(), wire.MaxOptions)
+		return fmt.Errorf("the patterns have %d bytes, and at most %d can be sent", text.Len(), wire.MaxOptions)
 	}
 	path := filepath.Join(directory.Path, wire.OptionsFile)
 	if err := os.WriteFile(path, []byte(text.String()), 0o600); err != nil {

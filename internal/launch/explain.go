@@ -40,9 +40,9 @@ func Explain(command, env []string) string {
 			return unrunnable(command[1])
 		}
 	}
-	return "the command started no .NET program, or one that is compiled with NativeAOT or runs on Mono, " +
-		"or it cleared the environment, or it ran as another user, or DOTNET_EnableDiagnostics=0 is set in its " +
-		"runtimeconfig.json, or it ended before the runtime started"
+	return "the command started no .NET program, or one that is compiled with NativeAOT or runs on Mono; or it " +
+		"cleared the environment, ran as another user, has DOTNET_EnableDiagnostics=0 in its runtimeconfig.json, " +
+		"or ended before the runtime started"
 }
 
 // defaultLoader loads shared libraries into programs of glibc's on x86-64 (System V ABI, AMD64 supplement, 5.2.1).
@@ -97,7 +97,7 @@ func explainBinary(path string) string {
 	f, err := elf.Open(path)
 	if err != nil {
 		if isScript(path) {
-			return "the script started no .NET program with the environment that it was given"
+			return "the script started no .NET program with the environment that it got"
 		}
 		return ""
 	}

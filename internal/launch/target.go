@@ -25,7 +25,7 @@ const ProfilerID = "{8B2F1E5A-6C3D-4E9B-9A57-C1B0F2D34E61}"
 var ErrOtherProfiler = errors.New("another profiler is set in the environment")
 
 // ErrNested means that clrprof was started by a command that another clrprof records. Both cannot have its processes.
-var ErrNested = errors.New("this command is being recorded by another clrprof already")
+var ErrNested = errors.New("another clrprof is already recording this command")
 
 // ErrStart means that the command could not be started.
 var ErrStart = errors.New("cannot start the command")

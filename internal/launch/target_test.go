@@ -315,7 +315,7 @@ func TestExplain(t *testing.T) {
 		{[]string{"true"}, nil, "the command started no .NET program"},
 		{[]string{"no-such-command-anywhere"}, nil, "the command started no .NET program"},
 		{[]string{"dotnet", "no-such.dll"}, nil, "the command started no .NET program"},
-		{[]string{"dotnet", script(t, "x.dll", "text", 0o600)}, nil, "x.dll is no .NET assembly"},
+		{[]string{"dotnet", script(t, "x.dll", "text", 0o600)}, nil, "x.dll is not a .NET assembly"},
 		{[]string{"dotnet", script(t, "x.dll", "MZ", 0o600)}, nil, "x.dll is an assembly without x.runtimeconfig.json"},
 		{[]string{script(t, "x", "#!/bin/sh\n", 0o700)}, nil, "the script started no .NET program"},
 		{[]string{script(t, "x", "", 0o700)}, nil, "the command started no .NET program"},

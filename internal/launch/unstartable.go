@@ -68,12 +68,12 @@ func whatToRun(path string) string {
 // unrunnable says why dotnet cannot run a file with the name of an assembly; "" if nothing speaks against it.
 func unrunnable(path string) string {
 	if !isAssembly(path) {
-		return path + " is no .NET assembly, so dotnet cannot run it"
+		return path + " is not a .NET assembly, so dotnet cannot run it"
 	}
 	config := strings.TrimSuffix(path, filepath.Ext(path)) + ".runtimeconfig.json"
 	if _, err := os.Stat(config); errors.Is(err, fs.ErrNotExist) {
-		return fmt.Sprintf("%s is an assembly without %s, so dotnet cannot run it: it is a library, or the program is "+
-			"in another folder, where it was built", path, filepath.Base(config))
+		return fmt.Sprintf("%s is an assembly without %s, so dotnet cannot run it: it is a library, or the program "+
+			"is in the folder where it was built", path, filepath.Base(config))
 	}
 	return ""
 }
@@ -121,5 +121,5 @@ func checkText(path string) error {
 	if bytes.IndexByte(head[:n], 0) < 0 {
 		return nil
 	}
-	return fmt.Errorf("%w: %s is a program for another system, or none", ErrStart, path)
+	return fmt.Errorf("%w: %s is not a program, or one for another system", ErrStart, path)
 }

@@ -58,12 +58,12 @@ func New(version string, sessions []*session.Session) *Server {
 		}
 		s.names, s.sessions[name] = append(s.names, name), one
 	}
-	add(s, "list_sessions", "The sessions that can be asked about: what was run, how long, what it allocated and "+
-		"took, and what is missing from the numbers.",
+	add(s, "list_sessions", "The sessions that can be queried: what was run, how long, what it allocated and took, "+
+		"and what is missing from the numbers.",
 		s.listSessions)
-	add(s, "list_views", "The views of a session, with what each is about, its argument and its columns.", s.listViews)
-	add(s, "summary", "The summary of a session, as Markdown: findings in words first, then what allocates, lives, "+
-		"works and waits.", s.summary)
+	add(s, "list_views", "The views of a session: what each shows, its argument and its columns.", s.listViews)
+	add(s, "summary", "The summary of a session, as Markdown: findings first, then what allocates, lives, works "+
+		"and waits.", s.summary)
 	add(s, "view", "A view of a session: functions, types, lines, calltree, callers, lifetime, gcs, rules (mistakes, "+
 		"and what to do instead) and so on. Values are exact; sizes are bytes, times nanoseconds.",
 		s.view)
@@ -79,13 +79,11 @@ func New(version string, sessions []*session.Session) *Server {
 }
 
 // instructions are what a client is told about the server.
-const instructions = "clrprof records every allocation, its lifetime, and with --time every call of a .NET program, " +
-	"exactly. " +
-	"Begin with list_sessions and summary; then view functions, types or lines, and explain_site for stacks. " +
-	"inclusive values are those of a function " +
-	"with all it called, exclusive ones its own; do not add up inclusive values. If truncated is true there are more " +
-	"rows: ask for " +
-	"a larger limit, or filter. Names can be patterns with *, and a leading ! excludes."
+const instructions = "clrprof records every allocation and its lifetime, and with --time every call, of a .NET " +
+	"program, exactly. Begin with list_sessions and summary; then view functions, types or lines, and explain_site " +
+	"for stacks. Inclusive values are those of a function with everything it called, exclusive ones its own; do " +
+	"not add up inclusive values. If truncated is true there are more rows: ask for a larger limit, or filter. " +
+	"Names can be patterns with *, and a leading ! excludes."
 
 // Serve answers requests until the client goes or ctx is done.
 func (s *Server) Serve(ctx context.Context, t mcp.Transport) error {

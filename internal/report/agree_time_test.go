@@ -370,7 +370,7 @@ func TestRemarks(t *testing.T) {
 	for _, want := range []string{
 		"The machine was suspended for 1.50 s during the recording: elapsed times may contain it.",
 		"The host of this virtual machine took 1.00 s of its processor time (25.00 % of what it wanted) during the " +
-			"recording: elapsed, application and CPU times contain what was taken while they ran.",
+			"recording: elapsed, application and CPU times include what was taken while they ran.",
 	} {
 		if !slices.Contains(Writers.Words(summary.Notes), want) {
 			t.Errorf("%s\nis not in %q", want, Writers.Words(summary.Notes))

@@ -98,8 +98,8 @@ func Differences(c *analysis.Comparison) *Records {
 
 // differenceTitles are what text calls the columns of differences.
 var differenceTitles = map[string]string{"delta": "Delta", "delta_percent": "%", "baseline": "Before",
-	"comparison": "After", "beyond_spread": "Beyond spread", "baseline_min": "Least before",
-	"baseline_max": "Most before", "comparison_min": "Least after", "comparison_max": "Most after", "name": "Name",
+	"comparison": "After", "beyond_spread": "Beyond spread", "baseline_min": "Min before",
+	"baseline_max": "Max before", "comparison_min": "Min after", "comparison_max": "Max after", "name": "Name",
 	"module": "Module", "maker": "Function", "place": "Place", "state": "State", "stack": "Stack"}
 
 // optionalDifferences are the columns of each view for which a narrow terminal has no room, those that say least first:

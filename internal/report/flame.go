@@ -91,12 +91,12 @@ func (s FlameShape) options(metric string) Options {
 const mostLevels = 4096
 
 // ErrNegative means that a metric cannot be drawn: a selection made it less than nothing somewhere.
-var ErrNegative = errors.New("in this span more died than were born on some paths: what is less than nothing cannot " +
-	"be drawn")
+var ErrNegative = errors.New("in this span more objects died than were born on some paths, and negative values " +
+	"cannot be drawn")
 
 // ErrShapedColors means that colours are asked for of a call tree that is not the physical one.
-var ErrShapedColors = errors.New("what frames are coloured by is known of the call tree as it was recorded: no colour " +
-	"goes with a tree in which recursion is folded, which begins with a function, or has async methods below their callers")
+var ErrShapedColors = errors.New("colours are known only for the call tree as it was recorded, not for a tree with " +
+	"folded recursion, a tree that begins with a function, or one with async methods below their callers")
 
 // FlameMetrics returns the metrics that the session has, that which shows most first: the one by which the call tree is
 // ordered, or CPU time where Main waits for most of the time.

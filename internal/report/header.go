@@ -11,7 +11,7 @@ import (
 // headerView shows the facts about a session.
 var headerView = View{
 	Name:    "header",
-	Short:   "what is known about the session as a whole",
+	Short:   "properties of the session as a whole",
 	columns: keys("key value"),
 	text:    keys("key value"),
 	build:   buildHeader,

@@ -8,7 +8,7 @@ import (
 // interactionsView is the list of calls to databases and over HTTP.
 var interactionsView = View{
 	Name:   "interactions",
-	Short:  "calls to databases and over HTTP: what was sent, for how long, and by whom",
+	Short:  "calls to databases and over HTTP: what was sent, how long it took, and by whom",
 	Text:   Options{Top: 40},
 	places: true,
 	columns: keys("interaction_kind interaction_text interaction_calls interaction_ended interaction_failed " +

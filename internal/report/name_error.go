@@ -58,7 +58,7 @@ var listedIn = map[string]string{
 	"column":              "clrprof report VIEW --help lists those of a view",
 	"rule":                "docs/rules.md lists them",
 	"collection":          "want a number that the view gcs lists",
-	"pair of collections": "want the numbers of two that the view gcs lists, the earlier one first",
+	"pair of collections": "want the numbers of two collections that the view gcs lists, the earlier one first",
 	"CPU counter":         "clrprof counters --cpu lists them",
 }
 

@@ -21,8 +21,8 @@ type pathTree interface {
 }
 
 // ErrShapedLifetimes means that columns are asked for that only the stacks as they were have.
-var ErrShapedLifetimes = errors.New("the columns of lifetimes are known of the call tree as it was recorded: " +
-	"they do not go with --root, --fold-recursion, --min-share, --bottom-up and --by")
+var ErrShapedLifetimes = errors.New("the columns of lifetimes are known only for the call tree as it was recorded: " +
+	"they do not work with --root, --fold-recursion, --min-share, --bottom-up and --by")
 
 // shape makes the call tree that is asked for, and returns its roots.
 func (b *builder) shape(processes []Row) ([]Row, error) {

@@ -133,7 +133,7 @@ func buildSnapshot(b *builder) error {
 				bytes: t.Bytes, retained: t.Retained, whole: whole, finalizable: t.Finalizable, frozen: t.Frozen,
 				unreachable: t.Unreachable, static: static, staticBytes: bytes}}
 		if t.Type == 0 {
-			row.kind, row.text = rowObject, "(types that the runtime did not tell)"
+			row.kind, row.text = rowObject, "(types that the runtime did not name)"
 		}
 		list = append(list, row)
 	}

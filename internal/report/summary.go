@@ -348,7 +348,7 @@ func (s *Summary) addMemory(o Options) error {
 	}
 	list := []listed{
 		{"processes", "Processes", processesView, "bytes", processText},
-		{"functions_by_inclusive_bytes", "Functions allocating most memory, with what they call", functionsView,
+		{"functions_by_inclusive_bytes", "Functions allocating most memory, including what they call", functionsView,
 			"inclusive_bytes", inclusiveText},
 		{"functions_by_exclusive_bytes", "Functions allocating most memory themselves", functionsView,
 			"exclusive_bytes", exclusiveText},

@@ -71,7 +71,8 @@ func (s *Summary) addTimes(o Options) error {
 		{"functions_by_cpu_exclusive", "Functions that work most themselves: CPU time, without what they call",
 			functionsView, "cpu_exclusive",
 			"name cpu_exclusive cpu_exclusive_percent elapsed_exclusive elapsed_exclusive_percent calls module"},
-		{"functions_by_blocked_exclusive", "Functions that wait most: blocked, not for want of a processor",
+		{"functions_by_blocked_exclusive", "Functions that wait most: blocked time, without time in which they " +
+			"could have run",
 			functionsView, "blocked_exclusive",
 			"name blocked_exclusive blocked_exclusive_percent voluntary_exclusive calls module"},
 	} {
@@ -195,8 +196,9 @@ func (c *context) headerTimes(add func(key, value string)) {
 			mechanism += ", system calls by perf events"
 		}
 		add(fmt.Sprintf("times of process %d", c.processes.get(p.Process).PID),
-			fmt.Sprintf("instrumented %s, calls seen by %s, clock %s at %s Hz, waits by %s, probes %.1f ns in a call "+
-				"and %.1f ns in its caller (%.1f and %.1f ns cold); the agent's own %s are in none of the times",
+			fmt.Sprintf("instrumented %s, calls seen by %s, clock %s at %s Hz, waits by %s, probes %.1f ns in a "+
+				"call and %.1f ns in its caller (%.1f and %.1f ns cold); the agent's own %s are in none of the "+
+				"times",
 				p.Instrument, cmp.Or(p.Probes, "hooks"), p.Clock, q.Count(p.TicksPerSec), mechanism+readiness(p),
 				p.Inside, p.Outside, p.ColdInside, p.ColdOutside, p.Agent))
 	}

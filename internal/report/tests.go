@@ -12,7 +12,7 @@ import (
 // testsView is the list of tests.
 var testsView = View{
 	Name:   "tests",
-	Short:  "one row per test method: what it did, with all that it called",
+	Short:  "one row per test method: what it did, including everything that it called",
 	Text:   Options{Top: 50},
 	awaits: true,
 	columns: keys("name kind test_attribute module module_path source_file line process_id process_name " +
@@ -145,6 +145,6 @@ func (s *Summary) addTests(o Options) error {
 				Times: q.Times{Inclusive: r.time.Inclusive, Exclusive: r.time.Inclusive}})
 		}
 	}
-	return s.addRows(sectionTests, "Tests: what each did, with all that it called", sort, text, pointed(rows), o.Top,
-		Row{})
+	return s.addRows(sectionTests, "Tests: what each did, including everything that it called", sort, text,
+		pointed(rows), o.Top, Row{})
 }

@@ -80,7 +80,7 @@ func gcTime(f *facts, r *Rule) []Finding {
 	if f.duration == 0 || pause*100 < f.duration*leastPause {
 		return nil
 	}
-	found := whole(r, q.Amount{}, "%s of the time (%s) is pauses of %s", q.PercentOf(pause, f.duration), pause,
+	found := whole(r, q.Amount{}, "%s of the time (%s) is spent in pauses of %s", q.PercentOf(pause, f.duration), pause,
 		(of[0] + of[1] + of[2] + induced).Of("collection"))
 	found[0].Waited = pause
 	return found
@@ -102,7 +102,7 @@ func finalizable(f *facts, r *Rule) []Finding {
 	if n < often.objects {
 		return nil
 	}
-	return whole(r, q.Amount{}, "%s died and waited to be finalized", n.Of("object"))
+	return whole(r, q.Amount{}, "%s died and waited for their finalizers", n.Of("object"))
 }
 
 // died is the evidence of rules about what died.

@@ -16,31 +16,32 @@ var all = []Rule{
 	{ID: "many-gen2-deaths", Severity: Warning, needs: lifetimes, find: program(manyGen2Deaths),
 		Title: "Many objects die in generation 2",
 		Advice: "Objects that live for some seconds are copied twice and then need a full collection. Let them die " +
-			"sooner, or keep and reuse them; lifetime --by site --sort gen2_bytes lists them."},
+			"sooner, or keep and reuse them. lifetime --by site --sort gen2_bytes lists them."},
 	{ID: "gc-rate", Severity: Warning, needs: lifetimes, find: program(gcRate),
 		Title: "Collections of generation 2 are frequent",
 		Advice: "A healthy program has at least five collections of generation 1 for one of generation 2. Look for " +
 			"large objects (loh-churn) and for what dies in generation 2 (mid-life)."},
 	{ID: "gc-time", Severity: Warning, First: true, needs: lifetimes, find: program(gcTime),
-		Title: "Much time goes into pauses of collections",
-		Advice: "Allocate less, and keep less alive while much is allocated; functions and types say where. Pauses " +
-			"are longer while lifetimes are recorded."},
+		Title: "Pauses of collections take much of the time",
+		Advice: "Allocate less, and keep less alive while much is allocated. functions and types show where. " +
+			"Pauses are longer while lifetimes are recorded."},
 	{ID: "induced-gcs", Severity: Information, needs: lifetimes, find: program(inducedGCs),
 		Title:  "The program asks for collections",
 		Advice: "Let the runtime decide when to collect: GC.Collect promotes short-lived objects."},
 	{ID: "pinning", Severity: Information, needs: lifetimes, find: program(pinning),
 		Title: "Many objects are pinned",
-		Advice: "Pin for a short time, or allocate long-lived buffers with GC.AllocateArray(pinned: true); survivors " +
-			"says which roots pin."},
+		Advice: "Pin for a short time, or allocate long-lived buffers with GC.AllocateArray(pinned: true). " +
+			"survivors shows which roots pin."},
 	{ID: "finalizer-queue", Severity: Information, needs: lifetimes, find: program(finalizable),
 		Title:  "Many objects wait to be finalized",
-		Advice: "Dispose of objects with finalizers: one that is finalized survives one more collection."},
+		Advice: "Dispose of objects with finalizers: an object that is finalized survives one more collection."},
 	{ID: "mid-life", Severity: Warning, First: true, needs: lifetimes,
 		find: about(limits{bytes: leastBytes, share: true}, func(_ *facts, u *analysis.Use) q.Amount {
 			return u.Dead[2]
 		}, died(2)),
-		Title:  "Objects live into generation 2 and die there",
-		Advice: "Let them die sooner, or keep and reuse them: a cache that drops its entries after some seconds is the worst case."},
+		Title: "Objects live into generation 2 and die there",
+		Advice: "Let them die sooner, or keep and reuse them. The worst case is a cache that drops its entries " +
+			"after some seconds."},
 	{ID: "only-grows", Severity: Warning, First: true, needs: lifetimes,
 		find:   about(limits{bytes: leastBytes}, growing, alive).growingOnly(),
 		Title:  "Objects only accumulate",
@@ -55,14 +56,14 @@ var all = []Rule{
 	{ID: "just-above-loh", Severity: Information, needs: memory,
 		find:   about(limits{objects: 10}, born(justLarge), average).markedOnly(),
 		Title:  "Objects are just large enough for the large object heap",
-		Advice: "Keep buffers below 85,000 bytes, header included: then they die young."},
+		Advice: "Keep buffers below 85,000 bytes, header included, so that they die young."},
 	{ID: "finalizers", Severity: Information, needs: memory,
 		find: about(often, born(func(f *facts, u *analysis.Use) bool {
 			return f.trait(u.Type) == session.TraitFinalizer
 		}), objects),
 		Title: "Many objects have finalizers", Advice: "Such objects take longer to allocate and, unless disposed of, survive one more collection. Reuse them, or hold the resource in a SafeHandle that is created less often."},
 	{ID: "boxing", Severity: Warning, needs: memory, find: about(often, born(boxes), objects),
-		Title: "Value types are boxed", Advice: "Use generic collections and methods, string interpolation in place " +
+		Title: "Value types are boxed", Advice: "Use generic collections and methods, string interpolation instead " +
 			"of format strings with arguments of type object, and typed fields."},
 	{ID: "boxing-keys", Severity: Warning, needs: memory, find: about(often, born(boxedKeys), objects),
 		Title: "Keys or elements of a collection are boxed when they are compared",
@@ -76,25 +77,25 @@ var all = []Rule{
 		Title:  "Strings are concatenated again and again",
 		Advice: "In a loop each + copies the whole text: use StringBuilder, string.Create or string.Join."},
 	{ID: "string-format", Severity: Information, needs: memory, find: about(often, born(calling(isFormat)), objects),
-		Title: "Strings are formatted often", Advice: "Write to a span or a StringBuilder that is reused, or format " +
-			"only what is shown: a log message that is filtered out should not be made."},
+		Title: "Strings are formatted often", Advice: "Write to a span or a reused StringBuilder, or format only " +
+			"what is shown: do not format a log message that is filtered out."},
 	{ID: "substrings", Severity: Information, needs: memory, find: about(often, born(calling(isSubstring)), objects),
 		Title:  "Many substrings are copied",
-		Advice: "Take AsSpan in place of Substring, and enumerate in place of Split."},
+		Advice: "Use AsSpan instead of Substring, and enumerate instead of Split."},
 	{ID: "closures", Severity: Information, needs: memory, find: about(often, born(closures), objects),
 		Title: "Closures and delegates are created often",
 		Advice: "Make the lambda static, pass what it needs as an argument (many methods take a state), or keep the " +
 			"delegate in a field."},
 	{ID: "state-machines", Severity: Information, needs: memory, find: about(often, born(stateMachines), objects),
 		Title: "State machines of async methods and iterators are created often",
-		Advice: "Return ValueTask where a method mostly ends without waiting, do not await in inner loops, and write " +
+		Advice: "Return ValueTask if a method usually ends without waiting, do not await in inner loops, and write " +
 			"hot iterators as loops."},
 	{ID: "enumerators", Severity: Information, needs: memory, find: about(often, born(enumerators), objects),
 		Title:  "Enumerators are allocated on the heap",
 		Advice: "Use foreach over the collection's own type, not over IEnumerable<T>, or a for loop."},
 	{ID: "linq", Severity: Information, needs: memory, find: about(often, born(linq), objects),
 		Title:  "LINQ in a hot path",
-		Advice: "Write hot queries as loops: each operator makes an enumerator and delegates."},
+		Advice: "Write hot queries as loops: each operator allocates an enumerator and delegates."},
 	{ID: "collection-growth", Severity: Information, needs: memory,
 		find:   about(limits{objects: 100, bytes: leastBytes, share: true}, born(calling(isGrowth)), objects),
 		Title:  "Collections grow step by step",
@@ -103,7 +104,7 @@ var all = []Rule{
 		born(func(f *facts, u *analysis.Use) bool { return f.trait(u.Type) == session.TraitException }),
 		objects).markedOnly(),
 		Title:  "Exceptions are thrown often",
-		Advice: "Use TryParse, TryGetValue and the like: an exception costs some 10 µs, and its stack trace."},
+		Advice: "Use TryParse, TryGetValue and the like: an exception costs about 10 µs, and its stack trace."},
 	{ID: "regex-in-loop", Severity: Warning, needs: memory,
 		find: about(limits{objects: 10}, born(func(f *facts, u *analysis.Use) bool {
 			return f.typeName(u.Type) == regexType
@@ -146,7 +147,7 @@ func growing(f *facts, u *analysis.Use) q.Amount {
 }
 
 func alive(x *Finding, n Names) string {
-	text := fmt.Sprintf("%s (%s) of type %s are alive, and in no slice of time were there fewer than before",
+	text := fmt.Sprintf("%s (%s) of type %s are alive, and their number fell in no slice of time",
 		x.Amount.Bytes, x.Amount.Allocations.Of("object"), n.Type(x.Type))
 	if field, bytes := n.Static(x.Type); field != "" {
 		text += fmt.Sprintf("; the static field %s retains %s of that type", field, bytes)

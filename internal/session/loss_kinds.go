@@ -16,7 +16,7 @@ const (
 	moreMemory   = "Give the agent more memory (--memory-limit)."
 	nothingToDo  = "Nothing needs to be done."
 	fewerCalls   = "Give the agent more memory (--memory-limit), or record fewer calls (--exclude, --exclude-small)."
-	notInAnyView = "all views: the process is in processes, and nothing that it did is in any"
+	notInAnyView = "all views: processes lists the process, and no view has anything that it did"
 	deathViews   = "lifetime, ages, gcs and diff-gcs: too many objects are alive, and too few died"
 )
 
@@ -29,16 +29,16 @@ var lossKinds = []lossKind{
 		advice: "Give the agent more memory (--memory-limit), or a file system with more space than /dev/shm " +
 			"(CLRPROF_SHM)."},
 	{reason: LossNoThreadState, missing: true, why: "there was no memory for a thread's tables",
-		touches: "all views: what the thread did",
-		advice:  "See which limit of memory the process has (ulimit -v, its control group), and raise it."},
+		touches: "all views: everything that the thread did",
+		advice:  "Find the memory limit of the process (ulimit -v, its control group), and raise it."},
 	{reason: LossReentered, missing: true, why: "they happened inside the agent's own calls into the runtime",
 		touches: "all views of allocations: some objects that the runtime made while the agent asked it for names",
-		advice:  "Nothing needs to be done: without the profiler they are not made."},
+		advice:  "Nothing needs to be done: without the profiler these allocations do not happen."},
 	{reason: LossUnreported, missing: true,
 		why: "this .NET does not report most boxes, multicast delegates and results of async methods, " +
 			"and the agent could not make it",
-		touches: "all views of allocations: such objects, in unknown number: the loss therefore has 0 allocations and bytes",
-		advice:  "Record with another release of .NET: versions before 10 report all objects."},
+		touches: "all views of allocations: such objects, in unknown number, so the loss has 0 allocations and bytes",
+		advice:  "Record with another version of .NET: versions before 10 report all objects."},
 	{reason: LossStackTruncated,
 		why: "their stacks are deeper than --max-stack-depth, or there was no memory for more of them; " +
 			"their callers are shown as (truncated)",
@@ -54,15 +54,15 @@ var lossKinds = []lossKind{
 		advice: "Give the agent more memory (--memory-limit), or a file system with more space than /dev/shm " +
 			"(CLRPROF_SHM)."},
 	{reason: LossTypeUnknown, why: "the runtime did not say their type",
-		touches: "types and all that is by type; functions, lines and threads are exact",
+		touches: "types, and everything by type; functions, lines and threads are exact",
 		advice:  nothingToDo},
 	{reason: LossThreadsFolded, unit: "thread",
 		why: "so many threads had begun before them that those with one name share a row in the list of threads",
-		touches: "threads, and selections by --thread: one row for all threads of a name; all sums are exact. Events " +
-			"are the threads that share rows",
+		touches: "threads, and selections by --thread: one row for all threads of a name; all sums are exact. " +
+			"Events are the threads that share rows",
 		advice: nothingToDo},
 	{reason: LossILMapTruncated, why: "a method is so long that its last lines are not known",
-		touches: "lines, ips and function: the last lines of the method; what it did as a whole is exact",
+		touches: "lines, ips and function: the last lines of the method; the method as a whole is exact",
 		advice:  "Nothing needs to be done, unless these lines matter: then split the method."},
 	{reason: LossNameTruncated, why: "a name is so long that it was cut",
 		touches: "names in all views; the numbers are exact",
@@ -76,26 +76,28 @@ var lossKinds = []lossKind{
 		why: "the agent's memory limit (--memory-limit) was reached: when they died is not known and " +
 			"they count as alive", touches: deathViews, advice: moreMemory},
 	{reason: LossMoves,
-		why: "not all survivors of a garbage collection could be noted: what dies from then on counts as alive", touches: deathViews + " from that collection on; also what the agent notes of objects may " +
-			"have been overwritten", advice: moreMemory},
+		why: "not all survivors of a garbage collection could be stored: what dies from then on counts as alive", touches: deathViews + " " +
+			"from that collection on; the agent's data on objects may also have been overwritten", advice: moreMemory},
 	{reason: LossAges,
 		why: "most of the agent's memory limit (--memory-limit) was used up: how old they became is " +
 			"not known",
-		touches: "ages: objects of sites that had none yet; in which generation they died is exact",
+		touches: "ages: objects of sites that had no ages yet; in which generation they died is exact",
 		advice:  moreMemory},
 	{reason: LossGCCut,
-		why: "the process, or the recording, ended within a garbage collection: some of what that found " +
-			"dead counts, some still as alive",
+		why: "the process, or the recording, ended during a garbage collection: some of what it found dead counts, " +
+			"some still counts as alive",
 		touches: "lifetime, ages and gcs: the last collection of the process",
 		advice:  "Let the process end by itself, before the recording ends."},
 	{reason: LossChanges,
-		why:     "there was no room to note what changed from one garbage collection to the next: from some collection on it is not known",
-		touches: "diff-gcs, selections by --gc, and which places only grow: the later collections (gc_birth, gc_death)",
-		advice:  moreMemory},
+		why: "there was no room for the changes from one garbage collection to the next: from some collection " +
+			"on they are not known",
+		touches: "diff-gcs, selections by --gc, and the list of what only grows: the later collections (gc_birth, " +
+			"gc_death)",
+		advice: moreMemory},
 	{reason: LossSurvivors,
 		why: "so many garbage collections were examined (--roots) that there was no room for more: why objects survived the later ones is not known",
-		touches: "survivors: the later collections, once it has an eighth of --memory-limit; events are these " +
-			"collections",
+		touches: "survivors: the later collections, once the data has an eighth of --memory-limit; events are " +
+			"these collections",
 		advice: "Examine fewer collections (--roots), or give the agent more memory (--memory-limit)."},
 	{reason: LossSnapshot,
 		why: "the snapshot of the heap (--snapshot) could not be written or read: no space, no memory, " +
@@ -105,27 +107,28 @@ var lossKinds = []lossKind{
 			"snapshot counts against it."},
 
 	{reason: LossControl,
-		why: "recording was paused and resumed so often that the process did not see all of it: pauses " +
-			"may be longer or shorter than they are said to be; or recording went on before the probes that the pause had taken out were back in",
-		touches: "how long nothing was recorded, and with that all sums: it can happen after 4,096 changes while the " +
-			"process does nothing that is recorded",
+		why: "recording was paused and resumed so often that the process did not see all changes: pauses may be " +
+			"longer or shorter than the session says; or recording continued before the probes that the pause had " +
+			"removed were back in the code",
+		touches: "how long nothing was recorded, and therefore all sums: this can happen after 4,096 changes while " +
+			"the process does nothing that is recorded",
 		advice: "Pause and resume less often."},
 	{reason: LossMarks,
-		why: "the program, or --mark-at, marked and paused so often that a sixteenth of the agent's " +
-			"memory limit (--memory-limit) was used up: later marks are missing, later pauses were refused",
+		why: "the program, or --mark-at, marked and paused so often that a sixteenth of the agent's memory limit " +
+			"(--memory-limit) was used up: later marks are missing, and later pauses were refused",
 		touches: "marks, and selections between them (--mark); what should have been paused is in all views",
 		advice:  "Mark and pause less often, or give the agent more memory (--memory-limit)."},
 	{reason: LossNotLimited,
-		why: "no probe could be put into a function of --record-inside, --record-outside, --start-at and so on, or the " +
-			"process runs on .NET Core 3.1: it did not change what is recorded",
-		touches: "all views: what --record-outside was to leave out is there, and from then on what is outside of the " +
-			"functions of --record-inside, and what such a function was to start, stop, pause or resume is as it was " +
-			"before; events are these functions, or processes",
+		why: "no probe could be put into a function of --record-inside, --record-outside, --start-at and so on, or " +
+			"the process runs on .NET Core 3.1: the function did not change what is recorded",
+		touches: "all views: they have what --record-outside should have left out; from then on, what is outside " +
+			"of the functions of --record-inside; and recording was not started, stopped, paused or resumed at " +
+			"such a function; events are these functions, or processes",
 		advice: "Use .NET 5 or later, and name other functions, such as the callers of these."},
 	{reason: LossTrace,
 		why: "events of the call trace (--trace) are not in its file: its limit (--trace-limit) was reached, or they " +
 			"came faster than they could be stored, or could not be written",
-		touches: "the file of the trace, which says where; no view: calls and times are counted all the same",
+		touches: "the file of the trace, which shows where; no view: calls and times are counted nevertheless",
 		advice: "Record fewer functions (--include, --exclude, --exclude-small), pause, or give the trace more room " +
 			"(--trace-limit) and the agent more memory (--memory-limit)."},
 	{reason: LossInteractions,
@@ -137,21 +140,22 @@ var lossKinds = []lossKind{
 	{reason: LossInteractionTexts,
 		why: "texts of database commands or requests were cut after 4,096 characters, or there was no room for more " +
 			"than 20,000 different ones",
-		touches: "report interactions: texts that begin alike, or have no room, are in one row; counts and times are exact",
-		advice:  "Keep values out of the texts: use parameters."},
+		touches: "report interactions: texts that begin alike, or have no room, are in one row; counts and times " +
+			"are exact",
+		advice: "Keep values out of the texts: use parameters."},
 	{reason: LossCounters,
 		why: "the counters that --meter names were not sampled: the process ended too soon, or its " +
 			"runtime is too old or did not answer (clrprof counters SESSION --missing)",
 		touches: "clrprof counters: the counters of the process; all views are exact",
-		advice:  "clrprof counters SESSION --missing says which, and why; they need .NET 8 or later."},
+		advice:  "clrprof counters SESSION --missing lists them, and why; they need .NET 8 or later."},
 
 	{reason: LossMeters,
-		why: "measurements of meters (--meter) that are not in a row of their tags: an instrument had more than 2,000 " +
-			"sets of tags, there are 20,000 rows, the agent's memory limit (--memory-limit) was reached, names and tags " +
-			"have more than 1,024 characters, or what was measured is no number",
-		touches: "clrprof counters: what is added up has a row with the tags (others) for what is beyond 2,000; other " +
+		why: "measurements of meters (--meter) that are not in a row with their tags: an instrument had more than " +
+			"2,000 sets of tags, there are 20,000 rows, the agent's memory limit (--memory-limit) was reached, " +
+			"names and tags have more than 1,024 characters, or the value is not a number",
+		touches: "clrprof counters: beyond 2,000 sets, values are added up in a row with the tags (others); other " +
 			"values are missing",
-		advice: "Keep values that have no end out of tags, or name fewer meters."},
+		advice: "Keep unbounded values out of tags, or name fewer meters."},
 	{reason: LossMeterCallbacks,
 		why:     "the program threw an exception when an observable instrument of a meter (--meter) was read",
 		touches: "clrprof counters: the instrument has no value at that time",
@@ -164,37 +168,40 @@ var lossKinds = []lossKind{
 			"long",
 		advice: fewerCalls},
 	{reason: LossCallsUnmatched, unit: "call",
-		why: "their end was not seen, only that their frame had gone later: part of the time after their end counts for them",
+		why: "their end was not seen, only that their frame was gone later: part of the time after their end " +
+			"counts for them",
 		touches: "times of these functions, which are too long, and of their callers, which are too short; calls are " +
 			"exact",
 		advice: nothingToDo},
 	{reason: LossCallsCut, unit: "call",
-		why:     "they were believed to have ended, and went on: what they called and did after that counts for their callers",
+		why: "they were taken to have ended, but continued: what they called and did after that counts for " +
+			"their callers",
 		touches: "times of these functions, which are too short, and of their callers; calls are exact",
-		advice:  "Where calls_folded is reported too, do what that says: calls without memory cannot be unwound. Elsewhere it should not happen: please report it as a bug in clrprof."},
+		advice: "If calls_folded is reported too, follow its advice: calls without memory cannot be unwound. " +
+			"Otherwise it should not happen: please report it as a bug in clrprof."},
 	{reason: LossCallsJumped, unit: "call",
 		why: "they ended by a jump to another function, as the program demands (tail., in F#): its " +
 			"time counts for their callers and not for them",
-		touches: "inclusive times of these functions, and calltree: what they called stands beside them. With probes " +
-			"in IL only those for which the stack was too small",
+		touches: "inclusive times of these functions, and calltree: what they called is beside them instead of " +
+			"below. With probes in IL this concerns only calls for which the stack was too small",
 		advice: "Nothing needs to be done; without the prefix tail. (--tailcalls- of the F# compiler) they are ordinary calls."},
 	{reason: LossCallsNested, unit: "call",
-		why: "the runtime made them while it looked for who handles an exception, as it calls handlers of " +
-			"AppDomain.FirstChanceException, within 16 others of the kind: they are not counted, nor is what they " +
-			"call, and their time counts for their callers",
+		why: "the runtime made them while it looked for the handler of an exception, as it does for handlers of " +
+			"AppDomain.FirstChanceException, within 16 other such calls: neither they nor what they call is " +
+			"counted, and their time counts for their callers",
 		touches: "functions, calltree and callers: calls are too few, and the exclusive times of the functions that " +
 			"threw too long",
-		advice: "Throw less in handlers of exceptions that other handlers have thrown, or see calls by probes in IL " +
-			"(--probes il), which have no such limit."},
+		advice: "Throw less in handlers of exceptions that other handlers have thrown, or see calls by probes in " +
+			"IL (--probes il), which have no such limit."},
 	{reason: LossWaits, unit: "interval",
-		why: "there was no memory to note what the operating system did in them: waiting may count as " +
-			"CPU time, and extremes of calls are bounds",
-		touches: "CPU, blocked and ready time, context switches and faults, and the least and most of a call; elapsed " +
-			"times are exact",
+		why: "there was no memory to store what the operating system did in them: waiting may count as CPU time, " +
+			"and minimum and maximum of calls are bounds",
+		touches: "CPU, blocked and ready time, context switches and faults, and the minimum and maximum of a call; " +
+			"elapsed times are exact",
 		advice: moreMemory},
 	{reason: LossCPUCounters, unit: "interval",
-		why: "a CPU counter could not be read at an end of them, or recording was paused in them: no counter " +
-			"counts what passed in them",
+		why: "a CPU counter could not be read at their beginning or end, or recording was paused in them: no " +
+			"counter counts what happened in them",
 		touches: "CPU counters of the functions that ran in them; times and calls are exact",
 		advice: "Record with fewer --cpu-counters at once: the processor counts only some, and others may use them. " +
 			"After a pause nothing needs to be done."},
@@ -205,19 +212,19 @@ var lossKinds = []lossKind{
 			"(--after, --for), or give the agent more memory (--memory-limit)."},
 	{reason: LossClockBackwards, unit: "interval", why: "the clock went back in them: their time counts as 0",
 		touches: "times of the functions that ran in them; calls are exact",
-		advice:  "Nothing needs to be done if they are few. If they are many, the machine's clock is at fault."},
+		advice:  "Nothing needs to be done if they are few. If they are many, the machine's clock is faulty."},
 	{reason: LossNotHooked, unit: "function",
 		why: "there was no memory to hook them: their calls are not counted and their time counts for " +
 			"their callers",
 		touches: "functions, calltree and callers: these functions are not in them, unless they allocated",
 		advice:  fewerCalls},
 	{reason: LossNotProbed, unit: "function",
-		why: "probes could not be put into their IL: their calls are not counted and their time counts " +
-			"for their callers, and there are no marks at them",
+		why: "probes could not be put into their IL: their calls are not counted, their time counts for their " +
+			"callers, and there are no marks at them",
 		touches: "functions, calltree and callers: these functions are not in them, unless they allocated; marks of " +
 			"--mark-at",
-		advice: "Nothing can be done: there is no way to put probes into such code. `clrprof report SESSION losses` names them, " +
-			"and says why. Their callers are recorded."},
+		advice: "Nothing can be done: there is no way to put probes into such code. `clrprof report SESSION " +
+			"losses` lists them with the reason. Their callers are recorded."},
 	{reason: LossAsyncNotHooked, unit: "function",
 		why: "the runtime suspends these async methods itself (runtime-async), and probes would break " +
 			"them on this .NET: their calls are not counted and their time counts for their callers",
@@ -225,8 +232,8 @@ var lossKinds = []lossKind{
 		advice:  "Compile the program without runtime-async, a preview in .NET 10."},
 
 	{reason: LossNoSpace, missing: true,
-		why: "nothing of the process is recorded: the file system of the shared memory is full; set " +
-			"CLRPROF_SHM to a directory on another", touches: notInAnyView,
+		why: "nothing of the process is recorded: the file system of the shared memory is full; set CLRPROF_SHM to " +
+			"a directory on another file system", touches: notInAnyView,
 		advice: "Set CLRPROF_SHM to a directory with more space, or record fewer processes at once."},
 	{reason: LossNoAddressSpace, missing: true,
 		why: "nothing of the process is recorded: a limit of its address space or its files' size " +
@@ -235,18 +242,18 @@ var lossKinds = []lossKind{
 	{reason: LossNoFile, missing: true,
 		why: "nothing of the process is recorded: its agent could not make a file for the shared memory " +
 			"(too many open files?)", touches: notInAnyView,
-		advice: "Raise the limit of open files (ulimit -n), and see that the process may write into the directory of " +
-			"CLRPROF_SHM."},
+		advice: "Raise the limit of open files (ulimit -n), and make sure that the process may write to the " +
+			"directory of CLRPROF_SHM."},
 	{reason: LossNoMemory, missing: true,
 		why:     "nothing of the process is recorded: there was no memory for the agent's first tables",
 		touches: notInAnyView,
-		advice:  "See which limit of memory the process has (ulimit -v, its control group), and raise it."},
+		advice:  "Find the memory limit of the process (ulimit -v, its control group), and raise it."},
 	{reason: LossOldRuntime, missing: true,
 		why: "nothing of the process is recorded: its .NET is older than 2.2", touches: notInAnyView,
 		advice: "Run the program on a newer .NET."},
 	{reason: LossRefused, missing: true,
 		why: "nothing of the process is recorded: its runtime refused the profiler", touches: notInAnyView,
-		advice: "See whether another profiler or a setting of the runtime (DOTNET_…, CORECLR_…) is in the way."},
+		advice: "Check whether another profiler or a setting of the runtime (DOTNET_…, CORECLR_…) is in the way."},
 	{reason: LossNotRecorded, missing: true, why: "nothing of the process is recorded: its agent gave up",
-		touches: notInAnyView, advice: "What the process printed on standard error may say why."},
+		touches: notInAnyView, advice: "The process may have printed the reason on standard error."},
 }

@@ -26,13 +26,14 @@ type Kind struct {
 // All returns all kinds.
 func All() []Kind {
 	return []Kind{
-		{Name: "sched", Meaning: "context switches, because the thread waited or another one was given its processor",
+		{Name: "sched", Meaning: "context switches, because the thread waited or another one got its processor",
 			Bit: wire.EventSched},
-		{Name: "page-faults", Meaning: "page faults, with the disk and without, in system calls too",
+		{Name: "page-faults", Meaning: "page faults, with and without the disk, including those in system calls",
 			Bit: wire.EventFaults, Counters: []string{"minor-faults", "major-faults"}},
-		{Name: "io", Meaning: "blocks that are read from disks, or are to be written to them",
+		{Name: "io", Meaning: "blocks that are read from disks, or will be written to them",
 			Bit: wire.EventIO, Counters: []string{"block-reads", "block-writes"}},
-		{Name: "syscalls", Meaning: "system calls, those too that do not block: their time is no application time then",
+		{Name: "syscalls", Meaning: "system calls, including those that do not block: their time is then not " +
+			"application time",
 			Bit: wire.EventCalls, Counters: []string{"system-calls"}},
 		{Name: "migrations", Meaning: "moves of a thread to another processor",
 			Bit: wire.EventMoves, Counters: []string{"migrations"}},

@@ -96,7 +96,7 @@ func (s *Screen) head(l *Layout) []string {
 	m := &s.last
 	state := ""
 	if l.Paused {
-		state = "  [paused: the recording goes on]"
+		state = "  [paused: the recording continues]"
 	}
 	if m.Paused {
 		state += "  [nothing is recorded now]"
@@ -303,7 +303,7 @@ func (s *Screen) gcList(l *Layout) []string {
 		gc := &s.gcs[i]
 		why := ""
 		if gc.Induced {
-			why = "  (asked for)"
+			why = "  (induced)"
 		}
 		text := fmt.Sprintf("%10d %3d %11s %11s %9s  %s%s", gc.Number, gc.Generation, gc.Begin, gc.Pause, gc.Died.Bytes,
 			heapText(gc.Heap), why)

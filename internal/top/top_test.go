@@ -142,7 +142,7 @@ func TestKeys(t *testing.T) {
 	press('2', "2")
 	shows("types", "[2 types]", "byte[]")
 	press('3', "3")
-	shows("collections", "[3 collections]", "(asked for)")
+	shows("collections", "[3 collections]", "(induced)")
 	press(tea.KeyTab, "")
 	shows("the first list", "[1 functions]")
 	step()

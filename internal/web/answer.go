@@ -83,7 +83,7 @@ func terms(of *session.Session, v url.Values) (analysis.Terms, error) {
 	}
 	if span := v.Get("mark"); span != "" {
 		if t.From != 0 || t.To != 0 {
-			return t, bad("mark is a span of time: give it, or time")
+			return t, bad("mark is a span of time, so it does not work with time")
 		}
 		t.From, t.To, err = analysis.ParseMarks(of, span)
 		if errors.Is(err, analysis.ErrMarkSpan) {

@@ -32,8 +32,8 @@ const (
 )
 
 // ErrTooLarge means that a page would be larger than browsers like.
-var ErrTooLarge = fmt.Errorf("the file would be larger than %d MB: a greater --min-share leaves more of the call "+
-	"tree out", maxOffline>>20)
+var ErrTooLarge = fmt.Errorf("the file would be larger than %d MB: a larger --min-share leaves out more of the "+
+	"call tree", maxOffline>>20)
 
 // offline collects answers to requests of the page.
 type offline struct {

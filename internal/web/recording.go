@@ -64,7 +64,7 @@ func (s *Server) isRecording() bool {
 func (s *Server) ofSession(pattern string, answer func(http.ResponseWriter, *http.Request) error) {
 	s.Handle(pattern, func(w http.ResponseWriter, r *http.Request) error {
 		if s.isRecording() {
-			return bad("%s is being recorded: this can be seen when the program has ended", s.recorded)
+			return bad("%s is being recorded: it can be viewed when the program has ended", s.recorded)
 		}
 		made := &answered{header: http.Header{}, code: http.StatusOK}
 		if err := answer(made, r); err != nil {

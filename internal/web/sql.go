@@ -87,12 +87,12 @@ func (s *Server) isSame() error {
 	now, err := os.Stat(path)
 	switch {
 	case errors.Is(err, os.ErrNotExist):
-		return bad("session %s was deleted: the other views show it as long as clrprof runs, queries need the file",
+		return bad("session %s was deleted: the other views show it as long as clrprof runs, but queries need the file",
 			path)
 	case err != nil:
 		return fmt.Errorf("looking for the session: %w", err)
 	case s.opened != nil && !os.SameFile(s.opened, now):
-		return bad("session %s was replaced by another one: start clrprof view again to look at that", path)
+		return bad("session %s was replaced by another one: start clrprof view again to see that one", path)
 	}
 	return nil
 }

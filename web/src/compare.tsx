@@ -15,7 +15,7 @@ export function CompareView({ session }: { session: Session }) {
   const shown = hasPercents() ? [0, 1, 2, 3] : [0, 2, 3]; // of the numbers of a row: the second is a percentage
   const most = value ? Math.max(1, ...value.rows.slice(0, 1).map((r) => Math.abs(Number(r[0])))) : 1;
   return <section class="view compare">
-    <header class="title"><h1>Comparison</h1><p>with the older session: what differs most comes first</p></header>
+    <header class="title"><h1>Comparison</h1><p>with the older session: the largest differences first</p></header>
     <div class="tools">
       <label>rows of <select value={of} onChange={(e) => change({ of: e.currentTarget.value, column: "" })}>{views.map((v) => <option key={v.name}>{v.name}</option>)}</select></label>
       <label>by <select value={column || (value?.view === of ? value?.column : "")} onChange={(e) => change({ column: e.currentTarget.value })}>{views.find((v) => v.name === of)?.columns.map((v) => <option key={v}>{v}</option>)}</select></label>

@@ -59,7 +59,7 @@ export function FlameView({ session }: { session: Session }) {
   const f = useMemo(() => value && named ? byName(value.f) : value?.f, [value, named]);
   return <section class="view flame">
     <header class="title"><h1>Flame graph</h1>
-      <p>{up ? "Bottom-up: who spends. Below each function are those that called it." : "Each function is above those that it calls, as wide as what it takes."}</p></header>
+      <p>{up ? "Bottom-up: functions by their own values, each with its callers below it." : "Each function is above those that it calls, as wide as what it takes."}</p></header>
     <div class="tools">
       <label>by <select id="metric" value={metric?.key} onChange={(e) => change({ metric: e.currentTarget.value, at: "" })}>
         {options.map((m) => <option key={m.key} value={m.key} title={m.about}>{m.title}</option>)}</select></label>
@@ -207,7 +207,7 @@ function Graph({ f, up, stale, partial }: { f: Frames; up: string; stale: boolea
     <ul class="legend" aria-label="Colours">{colors.legend.map((m) => <li key={m.text} title={m.text} style={m.fill ? { background: m.fill } : undefined}>{m.mark ? <b>{m.mark} </b> : null}{m.text}</li>)}</ul>
     <p class="details" role="status" aria-live="polite">{shown >= 0 ? <Details f={f} i={shown} said={colors.said(shown)} /> : "Point at a function, or click it to zoom."}</p>
     {f.gone ? <Gone f={f} /> : null}
-    {partial ? <p class="hint coming" role="status">The greatest frames are here, the others are coming.</p> : f.frames > f.count ? <p class="hint">{formatCount(f.frames)} frames, of which the {formatCount(f.count)} greatest are here; grey blocks stand for the others, and open with a click.</p> : null}
+    {partial ? <p class="hint coming" role="status">The largest frames are shown; the others are loading.</p> : f.frames > f.count ? <p class="hint">{formatCount(f.frames)} frames, of which the {formatCount(f.count)} largest are shown; grey blocks stand for the others, and open with a click.</p> : null}
     <Command text={f.command} />
   </div>;
 }

@@ -146,7 +146,7 @@ export function LiveView() {
   const measure = chosen || (hasMemory ? "bytes" : "calls");
   const measures: [Measure, string][] = [...(hasMemory ? [["bytes", "bytes"], ["allocations", "objects"]] as [Measure, string][] : []), ...(hasTime ? [["calls", "calls"]] as [Measure, string][] : [])];
   return <div class="overview live" data-id={m.id}>
-    <header class="title"><h1>{m.event === "end" ? "Recorded" : m.paused ? "Paused" : "Recording"}</h1><p>{m.event === "end" ? "The program has ended: its session is being written." : m.paused ? "The program runs, and nothing of it is recorded until somebody resumes: clrprof ctl, a signal, or the program itself." : "The program runs. When it has ended, this becomes the page of its session."}</p></header>
+    <header class="title"><h1>{m.event === "end" ? "Recorded" : m.paused ? "Paused" : "Recording"}</h1><p>{m.event === "end" ? "The program has ended: its session is being written." : m.paused ? "The program is running, but nothing is recorded until clrprof ctl, a signal or the program itself resumes the recording." : "The program is running. When it has ended, this page shows its session."}</p></header>
     {error ? <Failed error={error} /> : null}
     <section class="facts" aria-label="Totals">
       <Fact name="duration" value={formatTime(m.end_ns)} more={`${formatCount(m.processes)} ${m.processes === 1 ? "process" : "processes"}, ${formatCount(m.threads)} ${m.threads === 1 ? "thread" : "threads"}`} />

@@ -67,7 +67,7 @@ function Chips({ session }: { session?: Session }) {
       <datalist id="used">{known.map((v) => <option key={v} value={v} />)}</datalist>
     </form>
     {session?.has_user_code ? <button type="button" class="mine" aria-pressed={isMyCode()} onClick={toggleMyCode}
-      title="Stacks with your code and what it calls alone: what the framework did beyond that counts for the function that your code called.">Just my code</button> : null}
+      title="Stacks show only your code and what it calls: what the framework did beyond that counts for the function that your code called.">Just my code</button> : null}
     {session?.has_user_code && isMyCode() ? (Object.keys(codeLevels) as CodeLevel[]).map((flag) => <label key={flag} class="level" title="Levels of framework code that are shown around your code">
       {flag.slice("my-code-".length)} <input type="number" min="0" value={param(flag) || codeLevels[flag]} onChange={(e) => setCodeLevel(flag, e.currentTarget.value)} /></label>) : null}
     {earlier.value.length ? <button type="button" class="undo" onClick={undo}>Undo</button> : null}

@@ -13,6 +13,6 @@ export function Numbers() {
     <label>Times <select id="unit" value={timeUnit()} onChange={choose("unit")}>
       {["", ...Object.keys(timeUnits)].filter((u) => u !== "ticks" || ticksPerSecond.value).map((u) => <option key={u} value={u}>{named[u]}</option>)}</select></label>
     <label><input id="percent" type="checkbox" checked={hasPercents()} onChange={() => setUnit("percent", hasPercents() ? "off" : "")} /> Percentages</label>
-    <small>Tables, graphs and charts follow. Sentences stay as they are; copies as TSV are exact.</small>
+    <small>Tables, graphs and charts follow this choice. Sentences do not change; TSV copies are exact.</small>
   </div></details>;
 }

@@ -53,7 +53,7 @@ function arrange(sheet: Sheet, query: Query): Sheet {
 function withRest(sheet: Sheet): Sheet {
   const left = sheet.total - sheet.rows.length;
   if (!left) return sheet;
-  const rest = { ...sheet.rows[0], link: undefined, values: [], texts: [`${left.toLocaleString("en")} more, which this file does not hold`], hidden: left };
+  const rest = { ...sheet.rows[0], link: undefined, values: [], texts: [`${left.toLocaleString("en")} more, which this file does not have`], hidden: left };
   return { ...sheet, total: sheet.rows.length + 1, rows: [...sheet.rows, rest] };
 }
 

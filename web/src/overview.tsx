@@ -67,7 +67,7 @@ function few(s: Sheet & { key?: string }): string[] {
 
 /** What the large facts are. */
 const definitions: Record<string, string> = {
-  duration: "From the start of the first process to the end of the last one.", time: "What the threads did in recorded functions, together; the time of the probes is taken out.",
+  duration: "From the start of the first process to the end of the last one.", time: "Time of all threads in recorded functions, without the time of the probes.",
   calls: "All calls of recorded functions.", allocated: "All objects that were allocated, and their bytes with headers.", gcs: "Garbage collections, by the oldest generation that they collected, and how long threads were stopped for them.",
   died: "Of all bytes: in which generation they were found dead, or that they were alive at the end.", alive: "What could be reached at the end.", losses: "What is missing, counted: nothing is lost silently.",
   pauses: "How long threads were stopped.", elapsed: "Time on the clock.", collections: "Garbage collections.",

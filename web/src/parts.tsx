@@ -73,8 +73,8 @@ export function Gone() {
   const of = shown.value;
   switch (link.value) {
     case "there": return null;
-    case "other": return <p class="failed" role="alert">Another session is served here now. What is shown is of {of?.path.split("/").pop()}. <a href={location.pathname}>Look at the other one</a></p>;
-    case "stranger": return <p class="failed" role="alert">clrprof was started again. Open the address that it has printed; this page goes on then.</p>;
+    case "other": return <p class="failed" role="alert">Another session is served here now. This page still shows {of?.path.split("/").pop()}. <a href={location.pathname}>Show the other one</a></p>;
+    case "stranger": return <p class="failed" role="alert">clrprof was started again. Open the address that it printed; then this page continues.</p>;
   }
   const path = of?.path ?? "SESSION";
   return <p class="failed" role="alert">clrprof does not answer: it was ended, or its machine cannot be reached. What is shown stays. Start it again, and open the address that it prints; this page goes on then:
@@ -104,7 +104,7 @@ export function Command({ text, part }: { text?: string; part?: boolean }) {
 /** Shows what went wrong in a part of the page instead of nothing at all. */
 export class Guard extends Component<{ children: ComponentChildren }, { error?: string }> {
   static getDerivedStateFromError(e: Error) { return { error: e.message }; }
-  render() { return this.state.error ? <Failed error={"The page made a mistake: " + this.state.error} /> : this.props.children; }
+  render() { return this.state.error ? <Failed error={"This page has a bug: " + this.state.error} /> : this.props.children; }
 }
 
 /** The part of a name that says most: a function without the types of its parameters. */

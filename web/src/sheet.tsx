@@ -48,7 +48,7 @@ export function SheetView({ view }: { view: View }) {
 function SomeFunctions({ of }: { of: string }) {
   const { value } = useLoad("some functions", (more) => get<Sheet>("view", { view: "functions", limit: 15 }, more));
   const at = value?.columns.findIndex((c) => c.key === "name") ?? -1;
-  return <><p class="hint">Name a function above, click one in any other view, or begin with one of the greatest:</p>
+  return <><p class="hint">Name a function above, click one in any other view, or begin with one of the largest:</p>
     <ul class="begin">{value?.rows.filter((r) => r.link).map((r, i) => <li key={i}><a href={viewAddress(of, { argument: r.link!.argument })}>{r.texts[at]}</a></li>)}</ul></>;
 }
 
@@ -160,7 +160,7 @@ function Grid({ sheet, query, selection, optional, stale }: { sheet: Sheet; quer
 /** What a view without rows says. */
 function nothing(view: string, find?: string): string {
   if (find) return `No row has “${find}”.`;
-  return view === "losses" ? "Nothing is missing." : view === "marks" ? "Nobody marked a moment." : view === "interactions" ? "No calls to databases or over HTTP: the filters above let none through, or they were not recorded (run --interactions)." : view === "events" ? "No system events: the filters above let none through, or they were not recorded (run --time --events)." : "Nothing to show: the filters above let nothing through, or nothing of this kind was recorded.";
+  return view === "losses" ? "Nothing is missing." : view === "marks" ? "There are no marks." : view === "interactions" ? "No calls to databases or over HTTP: the filters above exclude them, or they were not recorded (run --interactions)." : view === "events" ? "No system events: the filters above exclude them, or they were not recorded (run --time --events)." : "Nothing to show: the filters above exclude everything, or nothing of this kind was recorded.";
 }
 
 /** The rows that no closed row hides. */

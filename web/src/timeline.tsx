@@ -254,7 +254,7 @@ function pauses(gcs: Sheet): Chart {
   const generation = values(gcs, "generation"), pause = values(gcs, "pause_ns"), induced = values(gcs, "induced");
   const series = [0, 1, 2].map((g): uPlot.Series => ({
     label: "gen " + g, stroke: color("--gen" + g), fill: color("--gen" + g), width: 2, paths: uPlot.paths.bars!({ size: [0.9, 5, 2] }), points: { show: false },
-    value: (_u, v, _s, i) => v == null || i == null ? "–" : (v * 1e3).toFixed(2) + " ms, " + (induced[order[i]] ? "asked for by the program" : "decided by the runtime"),
+    value: (_u, v, _s, i) => v == null || i == null ? "–" : (v * 1e3).toFixed(2) + " ms, " + (induced[order[i]] ? "induced by the program" : "decided by the runtime"),
   }));
   const ys = [0, 1, 2].map((g) => order.map((i) => generation[i] === g ? pause[i] / 1e9 : null));
   return { title: "Pauses of collections", height: 106, axis: (v) => (v * 1e3).toFixed(v < 0.01 ? 1 : 0) + " ms", series, data: [order.map((i) => xs[i]), ...ys] };

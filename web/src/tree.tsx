@@ -50,7 +50,7 @@ function Shape({ notes, groups }: { notes: string[]; groups: string[] }) {
   return <div class="tools shape">
     {groups.length ? <label>rows of <select id="by" value={param("by")} onChange={(e) => reshape({ by: e.currentTarget.value })}>{["", ...groups].map((by) => <option value={by} key={by}>{by || "function"}</option>)}</select></label> : null}
     {tick("fold-recursion", "fold recursion")}
-    <label title="First the functions that did something themselves, and below each those that called it."><input id="bottom-up" type="checkbox" checked={!!param("bottom-up")}
+    <label title="Functions by what they did themselves, each with its callers below it."><input id="bottom-up" type="checkbox" checked={!!param("bottom-up")}
       onChange={() => reshape({ "bottom-up": param("bottom-up") ? "" : "1", sort: "", cols: "", more: "" })} /> bottom-up</label>
     {notes.some((n) => n.startsWith("Async methods")) || param("async") ? tick("async", "stacks as they were", "physical") : null}
     {field("min-share", "leave out less than %", { type: "number", min: 0, max: 100, step: "any", size: 5 })}
@@ -62,8 +62,8 @@ export function TreeView({ view }: { view?: View }) {
   const query = asked(), columns = query.columns, root = param("root");
   const { process: of_process, path: of_path } = positionIn(root);
   const { value, error, loading } = useLoad(`tree ${JSON.stringify(query)} ${root}`, (more) => get<Sheet>("tree", { ...query, of_process, of_path }, more).then((sheet) => ({ sheet, root, columns, query, selection: more.selection })));
-  return <section class="view"><header class="title"><h1>Call tree</h1><p>{query["bottom-up"] ? "functions by what they did themselves, and below each those that called it" : "processes, and below them who called whom; rows are sorted among those with the same caller"}</p></header>
-    {isFile ? <ShapeOfFile has="the call tree from above, by function; what is left out of it is said where it was (the flame graph has it from below, too)" /> : <Shape notes={value?.sheet.notes ?? []} groups={view?.groups ?? []} />}
+  return <section class="view"><header class="title"><h1>Call tree</h1><p>{query["bottom-up"] ? "functions by what they did themselves, each with its callers below it" : "processes, and below them who called whom; rows are sorted among those with the same caller"}</p></header>
+    {isFile ? <ShapeOfFile has="the call tree from above, by function; each place says what is left out there (the flame graph has it from below, too)" /> : <Shape notes={value?.sheet.notes ?? []} groups={view?.groups ?? []} />}
     {error ? <Failed error={error} /> : value ? <Tree key={value.sheet.command + value.sheet.order + value.columns + value.root} sheet={value.sheet} query={value.query} root={value.root} selection={value.selection} stale={loading} optional={view?.optional ?? []} /> : <Waiting />}
   </section>;
 }
@@ -173,7 +173,7 @@ function Tree({ sheet, query, root, selection, stale, optional }: { sheet: Sheet
       if (n?.row && !n.row.hidden) rows.push([n.level, ...columns.map(({ at }) => n.row!.values[at])]);
     }
     const left = total - rows.length + 1;
-    void copy(tsv(rows), "What is open of the tree (TSV)" + (left ? `, but for ${formatCount(left)} rows that were never in sight,` : ""));
+    void copy(tsv(rows), "What is open of the tree (TSV)" + (left ? `, except ${formatCount(left)} rows that were never shown,` : ""));
   };
   const name = chosenNode?.row?.path ? String(chosenNode.row.values[columns[0].at]) : "";
   return <>

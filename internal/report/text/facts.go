@@ -16,7 +16,7 @@ var origins = map[usercode.Origin]string{
 	usercode.Project: "a project of the program's deps.json",
 	usercode.Beside:  "beside the main assembly, and in no package",
 	usercode.Memory:  "made in memory",
-	usercode.Folder:  "in the main assembly's folder, as nothing else is a user's code",
+	usercode.Folder:  "in the main assembly's folder, because nothing else is your code",
 }
 
 // userCode names the modules that are user code.

@@ -458,7 +458,7 @@ func WriteTable(w io.Writer, of *report.Table, o Options) error {
 
 // notShown names columns for which there is no room.
 func notShown(titles []string) string {
-	return fmt.Sprintf("Not shown, for want of width: %s.", strings.Join(titles, ", "))
+	return fmt.Sprintf("Not shown for lack of width: %s.", strings.Join(titles, ", "))
 }
 
 // writeGrid writes the rows and returns the titles of the columns for which there was no room.

@@ -14,114 +14,117 @@ import (
 
 // sentences are those of notes whose facts only stand in them.
 var sentences = map[report.NoteKind]string{
-	report.NoteAsync: "Async methods are below their callers, also what they did after they had waited; " +
+	report.NoteAsync: "Async methods are below their callers, including what they did after they had waited; " +
 		"--async physical shows the stacks as they were.",
-	report.NotePhysical:  "The stacks are as they were, also those of async methods: the columns of lifetimes are known of these only.",
-	report.NoteRaw:       "Elapsed times are raw: with what the probes added.",
-	report.NoteDeeper:    "Hidden: everything deeper than %s; --depth 0 shows it.",
-	report.NoteSmaller:   "Hidden: everything below %g %% of %s; --min 0 shows it.",
-	report.NoteAges:      "How many collections objects survived that died (GCs), or that are reachable at the end (alive); times, for those that survived one, with --columns.",
+	report.NotePhysical: "The stacks are as they were, also for async methods, because the columns of lifetimes " +
+		"are known only for these.",
+	report.NoteRaw:     "Elapsed times are raw: they include what the probes added.",
+	report.NoteDeeper:  "Hidden: everything deeper than %s; --depth 0 shows it.",
+	report.NoteSmaller: "Hidden: everything below %g %% of %s; --min 0 shows it.",
+	report.NoteAges: "How many collections the dead objects survived (GCs), or those reachable at the end " +
+		"(alive); --columns adds times, for objects that survived one.",
 	report.NoteAgesWhole: "Ages are those of the whole run.",
 	report.NoteHotPath:   "Only the hot path by %s (docs/metrics.md).",
 	report.NoteHotWaited: "It skips %s for which Main was blocked: what Main waits for is on other paths.",
-	report.NoteHotPassed: "It skips %s of the process's %s, which belongs to code that is not recorded and that no recorded code called: (excluded).",
-	report.NoteBornBetween: "Born after collection %d and before collection %d, and reachable at the end; by " +
-		"the generation in which they are.",
+	report.NoteHotPassed: "It skips %s of the process's %s: code that is not recorded and that no recorded code " +
+		"called, (excluded).",
+	report.NoteBornBetween: "Born after collection %d and before collection %d, and reachable at the end; by the " +
+		"generation in which they are.",
 	report.NoteDiedBetween: "What was born and died between them: lifetime --gc %d..%d",
-	report.NoteNoLastGC: "There was no last collection (--final-gc=false, or the process died): when the " +
-		"living were born is not known.",
-	report.NoteRecursion: "It calls itself: the inclusive values of callers and callees can add up to more " +
-		"than its own; exclusive ones do not.",
+	report.NoteNoLastGC: "There was no last collection (--final-gc=false, or the process was killed): it is not " +
+		"known when live objects were born.",
+	report.NoteRecursion: "The function calls itself: the inclusive values of callers and callees can add up to " +
+		"more than its own; exclusive ones do not.",
 	report.NoteNoLine: "(body): objects that no line of the function makes, such as closures at its " +
 		"beginning.",
 	report.NoteBody: "(body): time of a function after its last call, or before calls whose line is not known.",
-	report.NoteUserLines: "Each line has what the framework did for it; (body): what a function did, or had " +
+	report.NoteUserLines: "Each line includes what the framework did for it; (body): what a function did, or had " +
 		"done, on none of its lines.",
-	report.NoteWithoutLine: "%s of the bytes were allocated in functions without symbols and have no line.",
-	report.NoteWithoutInstruction: "%s of the time passed in functions after their last call, which is at no " +
+	report.NoteWithoutLine: "%s of the bytes were allocated in functions without symbols, so they have no line.",
+	report.NoteWithoutInstruction: "%s of the time passed in functions after their last call, so it has no " +
 		"instruction.",
-	report.NoteUnplacedBytes: "%s of the bytes were allocated in functions of which no instruction is known, " +
-		"such as those of a framework that your code called.",
+	report.NoteUnplacedBytes: "%s of the bytes were allocated in functions without a known instruction, such as " +
+		"framework functions that your code called.",
 	report.NoteNoneRecorded: "This session has none of them; clrprof run %s records them.",
-	report.NoteNoTests: "No method that was recorded has the attribute of a test ([Fact], [Theory], [Test], [TestCase], " +
+	report.NoteNoTests: "No recorded method has the attribute of a test ([Fact], [Theory], [Test], [TestCase], " +
 		"[TestMethod], or one that extends them).",
-	report.NoteTests: "(outside of tests): the rest of what the processes did that ran tests: the runner, fixtures, and " +
-		"other threads that tests started.",
-	report.NoteSeveralTests: "(several tests): what async methods did after they had waited that are called in several " +
-		"tests, or outside of tests too.",
+	report.NoteTests: "(outside of tests): the rest of what the processes with tests did: the runner, fixtures, " +
+		"and other threads that tests started.",
+	report.NoteSeveralTests: "(several tests): what async methods did after they had waited, if several tests call " +
+		"them, or code outside of tests does.",
 	report.NoteGroups: "By %s; the inclusive value of a %[1]s is what was done while one of its functions was " +
 		"on the stack, once.",
 	report.NoteTreeGroups: "By %s: functions of one %[1]s that call each other are one row; exclusive values are sums, " +
 		"inclusive ones count once.",
 	report.NoteSums: "By %s: each row has the sums of those below it.",
-	report.NoteGCs: "Before, dead and survived are those of the collected generations, heap before and " +
-		"after those of all; pauses hold the agent's own work.",
-	report.NoteSpan: "Alive: born less died within this time; more can have died than were born.",
+	report.NoteGCs: "Before, dead and survived are those of the collected generations; heap before and after are " +
+		"those of all generations. Pauses include the agent's own work.",
+	report.NoteSpan: "Alive: born minus died in this span; more objects can have died than were born.",
 	report.NoteBackground: "Background GC was off during the run: the runtime turns it off when it reports what " +
 		"its collections do.",
 	report.NoteWholeGCs:      "Collections are those of whole processes: of all threads, functions and types.",
 	report.NoteMore:          "Hidden: %s; --top 0 shows them.",
 	report.NotePaused:        "Paused: nothing was recorded for %s of %s; the numbers are of the rest.",
-	report.NotePausedThreads: "Paused: of %s nothing was recorded for a while.",
+	report.NotePausedThreads: "Paused: for a part of the run, nothing was recorded of %s.",
 	report.NoteNotProbed:     "Without probes: %s: %s.",
-	report.NoteInside:        "Recorded only inside of %s: %s in it, %s, for %s in all.",
-	report.NoteOutside:       "Not recorded inside of %s: %s in it, %s, for %s in all.",
-	report.NoteAwaitsNoThread: "Awaited time (%s in all) belongs to no thread: a wait can begin on one and end on another. " +
-		"functions shows it by method.",
-	report.NoteAwaitsWhole: "Awaited times are left out: they are known for whole processes only, as a wait can begin in one " +
-		"part and end in another.",
+	report.NoteInside:        "Recorded only inside of %s: %s in it, %s, for %s in total.",
+	report.NoteOutside:       "Not recorded inside of %s: %s in it, %s, for %s in total.",
+	report.NoteAwaitsNoThread: "Awaited time (%s in total) belongs to no thread: a wait can begin on one and end " +
+		"on another. functions shows it by method.",
+	report.NoteAwaitsWhole: "Awaited times are left out: they are known only for whole processes, because a wait " +
+		"can begin in one part and end in another.",
 	report.NoteLessWeight: "Hidden: %s of less weight.",
 	report.NoteDisabled:   "Disabled: %s.",
-	report.NoteNotJudged:  "Not judged, for want of a recording with %s: %s.",
-	report.NoteBottomUp: "The call tree from below: functions by what they did themselves, and below each the " +
-		"functions that called it; " +
-		"the row of a caller has what the function did itself when it was called on this way.",
-	report.NoteTrimmed:       "Rows with less than %g %% of %s are together in [left out].",
-	report.NoteRooted:        "Only what is at and below %s; percentages are of the whole run.",
+	report.NoteNotJudged:  "Not checked, because they need a recording with %s: %s.",
+	report.NoteBottomUp: "The call tree from below: functions by what they did themselves, each with its callers " +
+		"below it. The row of a caller has what the function did itself when it was called in this way.",
+	report.NoteTrimmed:       "Rows with less than %g %% of %s are added up in [left out].",
+	report.NoteRooted:        "Only %s and what is below it; percentages are of the whole run.",
 	report.NoteSelection:     "%s",
 	report.NoteNameType:      "snapshot TYPE shows where its objects were allocated, and how a root holds them.",
 	report.NoteHeap:          "The heap of process %d after GC %d: %s, %s.",
-	report.NoteOnlyFinalizer: "Of these, held by the finalizer's queue alone: %s, %s.",
+	report.NoteOnlyFinalizer: "Of these, held only by the finalizer's queue: %s, %s.",
 	report.NoteOnlyFrozen:    "Of these, frozen and held by no root: %s, %s.",
-	report.NoteNoRoot:        "Of these, held by no root that is known: %s, %s.",
+	report.NoteNoRoot:        "Of these, held by no known root: %s, %s.",
 	report.NoteRetained:      "Retained: the objects, and what only one of them holds; each byte once.",
 	report.NoteOfHeap:        "Percentages are of the heap.",
 	report.NoteWholeHeap:     "A snapshot is of the whole heap: of all threads, functions and types, at one time.",
-	report.NoteNoPath:        "No path to %s is known: no root holds one, or it retains too little.",
+	report.NoteNoPath:        "No path to %s is known: no root holds one, or the type retains too little.",
 	report.NoteStaticsLeftOut: "In process %d the static fields of %s are not known: what they hold is below an " +
-		"object[], which a handle holds.",
-	report.NoteNoRoots:   "It is not known of any collection here why objects survived it: see run --roots.",
+		"object[] that a handle holds.",
+	report.NoteNoRoots:   "For no collection here it is known why objects survived: see run --roots.",
 	report.NoteSurvived:  "What survived GC %d (generation %d, at %s), and why; survivors N shows another.",
 	report.NoteTypePaths: "↳ where most of a type was created; types NAME, or --depth, shows all paths.",
-	report.NoteWaitsForEnd: "%s of the blocked time is waiting for the end of Main, or for somebody to stop the program: in " +
-		"the list of waits it is no row of its own.",
+	report.NoteWaitsForEnd: "%s of the blocked time is waiting for the end of Main, or for a stop of the program: " +
+		"the list of waits does not have it.",
 	report.NoteAlive:        "Alive: reachable at the end, by a last collection.",
-	report.NoteNotCollected: "Alive: not collected at the end; what is garbage by then is among them.",
+	report.NoteNotCollected: "Alive: not collected at the end; this includes garbage.",
 	report.NoteAliveMostly:  "Alive: reachable at the end; in %s, not collected at the end.",
-	report.NoteLeftRunning:  "Left running: %s; what they did later is not in the session.",
-	report.NoteCutOff: "The recording was cut off (clrprof was killed, or is still at work): these are the " +
-		"numbers up to then.",
+	report.NoteLeftRunning:  "Left running: %s; what they did after the recording is not in the session.",
+	report.NoteCutOff: "The recording was cut off (clrprof was killed, or is still running): these are the numbers " +
+		"up to then.",
 	report.NoteUnresolved: "The session was cut off before its symbols were resolved: names are those of the " +
 		"metadata.",
 	report.NoteSlept: "The machine was suspended for %s during the recording: elapsed times may contain it.",
-	report.NoteStolen: "The host of this virtual machine took %s of its processor time (%s of what it wanted) during the " +
-		"recording: elapsed, application and CPU times contain what was taken while they ran.",
+	report.NoteStolen: "The host of this virtual machine took %s of its processor time (%s of what it wanted) " +
+		"during the recording: elapsed, application and CPU times include what was taken while they ran.",
 	report.NoteProbes:          "Recorded with times: the program can allocate more than with --memory alone.",
-	report.NoteNoTimes:         "Times are left out: neither types of objects are known of them, nor when collections ended.",
-	report.NoteGCSpan:          "Process %d: %s is the shortest recorded span around what was asked for.",
+	report.NoteNoTimes:         "Times are left out: they are not known by type of object, nor by collection.",
+	report.NoteGCSpan:          "Process %d: %s is the shortest recorded span around the requested one.",
 	report.NoteEmbedded:        "The text of %s is from the symbols: %v.",
 	report.NoteEmbeddedInstead: "The text of %s is from the symbols: the file is not what was compiled.",
 	report.NoteWithoutText:     "Without the text of %s: %v.",
 	report.NoteOtherText:       "%s is not what was compiled: its lines may differ.",
 	report.NoteChangedText:     "%s was changed after the recording began: its lines may differ now.",
-	report.FindingNothing: "No call was recorded: nothing that ran is your code. --mine PATTERN says what is, " +
-		"and --instrument all records all code.",
+	report.FindingNothing: "No call was recorded: nothing that ran is your code. --mine PATTERN chooses your code, " +
+		"--instrument all records all code.",
 	report.FindingNothingInside: "No call was recorded: no thread was in a call of %s (--record-inside).",
 	report.FindingAllocations:   "%s of all bytes are of type %s, made by %s.",
 	report.FindingWork:          "%s of CPU time (%s) is %s.",
 	report.FindingWait:          "%s blocked in %s waits in %s.",
-	report.FindingMostBytes:     "No single place in your code allocates much: the most is %s (%s of all bytes), of type %s, made by %s.",
-	report.FindingMostWork:      "No single place in your code takes much CPU time: the most is %s (%s), %s.",
+	report.FindingMostBytes: "No single place in your code allocates much: the largest is %s (%s of all bytes), of " +
+		"type %s, made by %s.",
+	report.FindingMostWork: "No single place in your code takes much CPU time: the largest is %s (%s), %s.",
 	report.FindingFramework: "%s of all bytes (%s) were allocated by framework code that your code did not call; " +
 		"--all-code shows it.",
 	report.FindingAllCode: "Of all code: %s of all bytes are of type %s, and %s are allocated by %s.",
@@ -144,8 +147,8 @@ func Note(n report.Note) string {
 		return fmt.Sprintf("In %s %s: %s", pick(len(processes) == 1, "process", "processes"), processes,
 			Note(n.Facts[1].(report.Note)))
 	case report.FindingNothingChosen:
-		return fmt.Sprintf("No call was recorded: nothing that ran is chosen by %s; clrprof list-functions shows "+
-			"what there is.", flags(n.Facts[0].(*report.Chosen)))
+		return fmt.Sprintf("No call was recorded: %s chooses nothing that ran; clrprof list-functions shows what "+
+			"there is.", flags(n.Facts[0].(*report.Chosen)))
 	case report.NoteChosen:
 		return "Chosen by " + flags(n.Facts[0].(*report.Chosen)) + ": what is not recorded counts for its callers."
 	}
@@ -187,10 +190,9 @@ func lossText(l session.Loss, pid, process any) string {
 
 // foldedText says how many calls have no paths, since there were more than the agent keeps.
 func foldedText(calls q.Count, share any) string {
-	return fmt.Sprintf("Folded: %s (%s of all) %s, since there were more paths than the agent keeps: the call tree "+
-		"shows %s as %s below the last caller "+
-		"that has a path. Functions, callers and callees are exact all the same; modules and ranges have at least "+
-		"the inclusive time that is shown.",
+	return fmt.Sprintf("Folded: %s (%s of all) %s, because there were more paths than the agent keeps: the call "+
+		"tree shows %s as %s below the last caller that has a path. Functions, callers and callees are "+
+		"nevertheless exact; modules and ranges have at least the inclusive time that is shown.",
 		counted(calls, "call"), share, pick(calls == 1, "has no path of its own", "have no paths of their own"),
 		pick(calls == 1, "it", "them"), session.NameTruncated)
 }
@@ -200,8 +202,8 @@ var mechanisms = map[string]string{
 	session.MechanismRseq: "context switches, by rseq; system calls and page faults without one are the program's own work",
 	session.MechanismPerf: "context switches, by perf events; system calls and page faults without one are the program's " +
 		"own work",
-	session.MechanismGap: "context switches in intervals longer than %s (the kernel allows nothing better here: see " +
-		"perf_event_paranoid); shorter waits count as the program's own work",
+	session.MechanismGap: "context switches in intervals longer than %s (the kernel allows nothing better here: " +
+		"see perf_event_paranoid); shorter waits count as the program's own work",
 	session.MechanismNone: "nothing: application time is elapsed time",
 }
 
@@ -229,7 +231,7 @@ func waitsText(mechanism string, least any, calls bool) string {
 	if mechanism == session.MechanismGap {
 		how = fmt.Sprintf(how, least)
 	}
-	return "Waiting that is seen: " + how + "."
+	return "Waits that are seen: " + how + "."
 }
 
 // recordedText says which calls a mode of instrumentation records; declared: calls into the framework are those that
@@ -239,11 +241,11 @@ func recordedText(mode string, declared bool) string {
 	case session.InstrumentMine:
 		return "Recorded: calls of your code; the framework's time counts for its callers (--instrument mine)."
 	case session.InstrumentAll:
-		return "Recorded: all calls, those within the framework too (--instrument all)."
+		return "Recorded: all calls, including those within the framework (--instrument all)."
 	}
 	if declared {
-		return "Recorded: calls of your code, and those that it makes into the framework, by the names that it uses " +
-			"(--instrument boundary)."
+		return "Recorded: calls of your code, and those that it makes into the framework, under the names that it " +
+			"uses (--instrument boundary)."
 	}
 	return "Recorded: calls of your code, and those that it makes into the framework (--instrument boundary)."
 }
