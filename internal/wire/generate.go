@@ -386,8 +386,8 @@ func snake(name string) string {
 func document() string {
 	var b strings.Builder
 	b.WriteString("# The arena\n\nGenerated from `internal/wire` by `go generate ./internal/wire`. Do not edit.\n\n" +
-		"What the agent writes and the collector reads. The package comment of `internal/wire` tells how it hangs " +
-		"together.\n\n## Fixed structs\n")
+		"The arena is what the agent writes and the collector reads. The package comment of `internal/wire` explains its " +
+		"structure.\n\n## Fixed structs\n")
 	for _, v := range fixed() {
 		t := reflect.TypeOf(v)
 		fmt.Fprintf(&b, "\n### %s (%d bytes)\n\n| offset | field | type | meaning |\n| --- | --- | --- | --- |\n",
