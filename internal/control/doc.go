@@ -1,12 +1,12 @@
-// Package control is how programs talk with a running recording: by a socket beside its session.
+// Package control lets programs communicate with a running recording, by a socket beside its session.
 //
-// The socket is SESSION.sock, for its owner only; who connects is asked for by SO_PEERCRED as well, and must be the
-// owner or root. A client sends one request, a line of JSON, {"request": NAME, "arguments": …}. The answer is lines of
-// JSON: what the request's handler sends, one value in each line, and at the end {"done": true} or {"error": TEXT}.
+// The socket is SESSION.sock, for its owner only. The peer is also checked by SO_PEERCRED, and must be the owner or
+// root. A client sends one request, a line of JSON, {"request": NAME, "arguments": …}. The answer is lines of JSON:
+// what the request's handler sends, one value in each line, and at the end {"done": true} or {"error": TEXT}.
 //
-// Limits: a request has at most MaxRequest bytes and must arrive within requestTime; a client that does not read for
-// writeTime is dropped; at most MaxClients are served at once.
+// Limits: a request has at most MaxRequest bytes and must arrive within requestTime. A client that does not read for
+// writeTime is dropped. At most MaxClients are served at once.
 //
-// A socket's address has at most 107 bytes, and a session's path may have more: so the address is a name within the
+// A socket's address has at most 107 bytes, and a session's path can be longer. So the address is a name within the
 // folder's entry in /proc/self/fd.
 package control

@@ -1,8 +1,8 @@
-// Package counter reads what the operating system counts for a process, its control group and the machine.
+// Package counter reads the operating system's counters of a process, its control group and the machine.
 //
 // All values come from /proc and /sys/fs/cgroup, so reading them costs the process nothing. A value is either a sum
-// that only grows since the process, group or machine began, or a level that it has at that moment. What cannot be read
-// says why.
+// that only grows since the process, group or machine started, or a level at that moment. A counter that cannot be
+// read has a reason.
 package counter
 
 import (

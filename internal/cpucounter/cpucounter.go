@@ -1,10 +1,11 @@
-// Package cpucounter knows what the processor and the kernel count for a thread, by name, and whether this machine
-// lets one read it.
+// Package cpucounter knows the processor's and the kernel's counters of a thread, by name, and whether this machine
+// allows reading them.
 //
-// What the kernel counts is in getrusage(2) and in the clock of the thread's processor time: nobody is refused, and
-// what system calls do is in it. What the processor counts is read by perf events (perf_event_open(2)), of user mode
-// only: more than that perf_event_paranoid leaves to root on most systems, and a number should not mean two things.
-// System calls and migrations only perf events of the kernel itself tell, for which one needs such a right.
+// The kernel's counters come from getrusage(2) and the clock of the thread's processor time. Every user may read
+// them, and they include system calls. The processor's counters are read by perf events (perf_event_open(2)), of user
+// mode only: on most systems perf_event_paranoid leaves more than that to root, and a number should not have two
+// meanings. System calls and migrations are reported only by the kernel's own perf events, for which a user needs
+// that permission.
 package cpucounter
 
 import (

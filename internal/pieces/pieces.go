@@ -1,5 +1,5 @@
-// Package pieces holds lists of rows that can be some million. They grow by pieces, as a slice that grows is copied,
-// and for that moment takes twice the memory and more.
+// Package pieces holds lists of millions of rows. They grow piece by piece: a slice that grows is copied, which for a
+// moment takes more than twice the memory.
 package pieces
 
 // pieceRows is how many rows a piece has: some hundred kilobytes.
