@@ -1,4 +1,4 @@
-# clrprof. "make help" lists what there is to do. Needed: Go, gcc, npm, git.
+# clrprof. "make help" lists the targets. Needed: Go, gcc, npm, git.
 
 SHELL      := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
@@ -44,7 +44,7 @@ $(AGENT): $(AGENT_SRC) $(AGENT_HDR) Makefile
 	$(CC) $(CFLAGS) $(LDFLAGS) -o $@.tmp $(AGENT_SRC)
 	@mv $@.tmp $@
 
-web: ## make the page of "clrprof view" anew from web/src, which needs Go modules and npm
+web: ## rebuild the page of "clrprof view" from web/src; needs Go modules and npm
 	cd tools/webbuild && go run .
 
 $(AGENT_MUSL): $(AGENT_SRC) $(AGENT_HDR) Makefile
@@ -52,11 +52,11 @@ $(AGENT_MUSL): $(AGENT_SRC) $(AGENT_HDR) Makefile
 	$(CC) $(CFLAGS) -mtls-dialect=gnu2 -DCLRPROF_MUSL $(LDFLAGS) -o $@.tmp $(AGENT_SRC)
 	@mv $@.tmp $@
 
-hook: ## make the assembly that listens to meters anew from agent/hook, which needs a .NET SDK, 10 or later
+hook: ## rebuild the assembly that listens to meters from agent/hook; needs a .NET SDK, 10 or later
 	go run ./tools/hookbuild
 
 PICTURES   ?= bin/pictures
-screenshots: demo ## make pictures of the page of a sample program, some of them dark too (PICTURES=docs/pictures: those of the README); needs chromium
+screenshots: demo ## take screenshots of the page for a sample program, some also dark (PICTURES=docs/pictures: those of the README); needs chromium
 	@mkdir -p $(PICTURES)
 	@$(GETDOTNET) exec bin/clrprof run -f --time -o $(DEMO)/before.clrprof -- dotnet $(DEMO)/orderbook.dll >/dev/null
 	@$(GETDOTNET) exec bin/clrprof run -f --time --memory --lifetime -o $(DEMO)/after.clrprof -- dotnet $(DEMO)/orderbook.dll >/dev/null
@@ -76,7 +76,7 @@ packages: ## build the NuGet packages of integrations/ into bin/packages; needs 
 	@for p in control xunit benchmarkdotnet; do dotnet pack --nologo -c Release -o bin/packages integrations/$$p; done
 	@ls bin/packages
 
-dotnet: ## get a .NET for tests, demo and benchmarks (220 MB, once, into the user's cache), and say which there are
+dotnet: ## get a .NET for tests, demo and benchmarks (220 MB, once, into the user's cache), and list the available ones
 	@$(GETDOTNET)
 
 demo: build dotnet ## profile a sample program and print the report
@@ -91,10 +91,10 @@ demo: build dotnet ## profile a sample program and print the report
 	  '  go tool pprof -top $(DEMO)/orderbook.pb.gz'
 
 # "make check" vets all packages: "go test" need not do so once more.
-test: build dotnet check race ## run all tests; needs nothing that is not fetched
+test: build dotnet check race ## run all tests; fetches what they need
 	go run ./tools/gotest -vet=off -timeout 50m ./...
 
-test-agent: ## test the agent in a made-up runtime, with every compiler and sanitizer there is
+test-agent: ## test the agent in a simulated runtime, with every available compiler and sanitizer
 	agent/test/all.sh
 
 # SQLite, which was translated from C, has a thread for each connection: with the detector in it, compiling and running it
@@ -105,7 +105,7 @@ race: agent ## run the tests of packages with goroutines under the race detector
 bench: build dotnet ## measure the cost of profiling (BENCHFLAGS=... for a part)
 	go run ./bench $(BENCHFLAGS)
 
-check: agent check-c ## look for mistakes without running anything: gofmt, vet, clang
+check: agent check-c ## run static checks: gofmt, vet, clang
 	@unformatted=$$(gofmt -l $$(git ls-files '*.go')); if [ -n "$$unformatted" ]; then echo "gofmt -w is needed: $$unformatted"; exit 1; fi
 	go vet ./...
 
@@ -139,20 +139,20 @@ soak: agent ## try many random cases of each property (CHECKS=3000) and many sim
 	@grep -rl --include='*_test.go' pgregory.net/rapid internal | xargs -n1 dirname | sort -u | sed 's|^|./|' | xargs -I{} go test -timeout 24h {} -args -rapid.checks=$(CHECKS)
 	go test -timeout 24h ./internal/timing/timingsim -args -seeds $(THREADS)
 
-programs: build dotnet ## record made-up C# programs in all modes on all runtimes (PROGRAMS=20 from seed FIRST)
+programs: build dotnet ## record generated C# programs in all modes on all runtimes (PROGRAMS=20 from seed FIRST)
 	go test -timeout 240h ./e2e -run TestPrograms -v -args -programs=$(PROGRAMS) -first=$(FIRST)
 
 attaches: build dotnet ## record the calls of services under load, many times (ATTACHES=300)
 	go test -timeout 240h ./e2e -run TestAttachTimeOften -v -args -attaches=$(ATTACHES)
 
-collector: ## build an OpenTelemetry Collector, which needs Go modules and minutes, and send it profiles
+collector: ## build an OpenTelemetry Collector (needs Go modules, takes minutes) and send it profiles
 	go test ./internal/export -count=1 -run TestCollectorReceives -v -args -collector
 
-golden: build dotnet ## write the golden files anew, from what the code does now; read the diff
+golden: build dotnet ## rewrite the golden files from the current output; read the diff
 	@grep -rl --include='*_test.go' 'flag.Bool("update"' internal cmd | xargs -r -n1 dirname | sort -u | while read -r dir; do go test "./$$dir" -update; done
 
-sessions: build dotnet ## record anew the sessions in testdata/sessions, which golden files show; "make golden" after it
+sessions: build dotnet ## record the sessions in testdata/sessions again, which golden files show; run "make golden" afterwards
 	go run ./tools/recordsessions
 
-clean: ## remove what was built; the cache with .NET stays
+clean: ## remove build output; keeps the cache with .NET
 	rm -rf bin internal/agentbin/lib/*.so bench/out
