@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
 	"golang.org/x/sys/unix"
 
 	"github.com/clrprof/clrprof/internal/dotnettest"
@@ -76,8 +77,24 @@ type callCounts struct {
 // callRow is a row of the view events.
 type callRow struct {
 	systemRow
-	Calls      int64 `json:"event_calls"`
-	Migrations int64 `json:"event_migrations"`
+	Calls      int64  `json:"event_calls"`
+	Migrations int64  `json:"event_migrations"`
+	Called     string `json:"event_system_calls"`
+}
+
+// called are the system calls of a row by name, with those that have none.
+func (r *callRow) called(t *testing.T) map[string]int64 {
+	t.Helper()
+	out := map[string]int64{}
+	for word := range strings.SplitSeq(r.Called, ", ") {
+		name, number, _ := strings.Cut(word, " ")
+		n, err := strconv.ParseInt(number, 10, 64)
+		if err != nil {
+			t.Fatalf("%+v: %v", r, err)
+		}
+		out[name] = n
+	}
+	return out
 }
 
 // TestSystemCalls compares the list, call by call, with what the target counted itself within its functions, and around
@@ -99,6 +116,7 @@ func TestSystemCalls(t *testing.T) {
 				}
 				soundTime(t, r.session)
 				compareSystemCalls(t, r, asked)
+				compareNames(t, r, asked)
 				compareActed(t, r)
 			})
 		}
@@ -142,6 +160,65 @@ func compareSystemCalls(t *testing.T, r result, asked int64) {
 	}
 	if exact["SystemCalls.Work.Ask"] == 0 || runtime.NumCPU() > 1 && moves == 0 {
 		t.Errorf("nothing was compared exactly: %v, %d migrations", exact, moves)
+	}
+}
+
+// compareNames: of each call of a function it is known which system calls there were, which the target knows itself where
+// nobody else did anything: two readings of its two counters, and what the function is for. Sums by name are those of the
+// list.
+func compareNames(t *testing.T, r result, asked int64) {
+	t.Helper()
+	sums, compared := map[string]int64{}, 0
+	for _, row := range view[callRow](t, r.session, "events") {
+		if row.Calls == 0 {
+			continue
+		}
+		have, all := row.called(t), int64(0)
+		for name, n := range have {
+			sums[name] += n
+			all += n
+		}
+		if all != row.Calls || have["other"] != 0 {
+			t.Errorf("%+v: the names are those of %d calls", row, all)
+		}
+		n := asked
+		if row.Thread == "second" {
+			n += 3
+		}
+		if strings.HasSuffix(row.function(), ".Ask") && row.Calls == n+4 {
+			compared++
+			if have["getppid"] != n || have["read"] != 4 {
+				t.Errorf("%+v, want %d getppid and 4 read", row, n)
+			}
+		}
+		if strings.HasSuffix(row.function(), ".Ask") && (have["getppid"] < n || have["read"] < 4) ||
+			strings.HasSuffix(row.function(), ".Move") && (have["sched_getaffinity"] != 1 || have["sched_setaffinity"] < 1) {
+			t.Errorf("%+v", row)
+		}
+	}
+	if compared == 0 {
+		t.Error("nothing was compared exactly")
+	}
+	type group struct {
+		Name  string `json:"name"`
+		Calls int64  `json:"event_calls"`
+	}
+	grouped := map[string]int64{}
+	for _, g := range view[group](t, r.session, "events", "--by", "system-call") {
+		grouped[g.Name] = g.Calls
+	}
+	told := map[string]int64{}
+	for _, g := range query[struct {
+		Name  string `json:"name"`
+		Calls int64  `json:"calls"`
+	}](t, r.session, `SELECT c.name, sum(e.calls) AS calls FROM system_event_call e JOIN system_call c USING (number) GROUP BY c.name`) {
+		told[g.Name] = g.Calls
+	}
+	if d := cmp.Diff(sums, grouped); d != "" {
+		t.Errorf("by name (-list +groups)\n%s", d)
+	}
+	if d := cmp.Diff(sums, told); d != "" {
+		t.Errorf("by name (-list +tables)\n%s", d)
 	}
 }
 

@@ -8,6 +8,7 @@
  * System calls and migrations only the kernel's own perf events tell, for which one needs rights. Such an event writes a record
  * each time, of eight bytes, for it is to have nothing: so the end of its ring (data_head) says how many there were, and that is read
  * without a system call, of which the reading would be one more. Mapped without the right to write, the ring is overwritten for ever.
+ * Where they are listed it is also told which they were, if the kernel lets it: system_calls.c.
  * What the agent itself calls is between counters_look and counters_resume, and between counters_begin_own_calls and counters_end_own_calls.
  *
  * A perf event is read by an instruction where the kernel says so in the page of the event (cap_user_rdpmc); its descriptor is
@@ -102,13 +103,25 @@ static void close_files(struct counter_state *s)
     }
 }
 
+/* Of the ring of a counter that has one: that of system calls is longer where it has their names. */
+static uint32_t ring_bytes(const struct counter_state *s, uint32_t i)
+{
+    return chosen[i].kind == WIRE_COUNTER_CALLS && s->names.ring != NULL ? s->names.ring_bytes : EVENT_PAGE;
+}
+
+static uint32_t record_bytes(const struct counter_state *s, uint32_t i)
+{
+    return chosen[i].kind == WIRE_COUNTER_CALLS && s->names.ring != NULL ? s->names.record : RECORD;
+}
+
 static void unmap_pages(struct counter_state *s)
 {
     for (uint32_t i = 0; i < WIRE_MAX_COUNTERS; i++) {
         if (s->pages[i] != NULL)
-            munmap(s->pages[i], has_ring(i) ? 2 * EVENT_PAGE : EVENT_PAGE);
+            munmap(s->pages[i], EVENT_PAGE + (has_ring(i) ? ring_bytes(s, i) : 0));
         s->pages[i] = NULL;
     }
+    s->names.ring = NULL;
 }
 
 /* Can all events be read by an instruction? Then their pages are mapped. */
@@ -196,7 +209,7 @@ static bool read_events(const struct counter_state *s, uint64_t *values)
 
 /* ── rings ──────────────────────────────────────────────────────────────────────────────────────────────────── */
 
-static void open_ring(struct counter_state *s, uint32_t i)
+static struct perf_event_mmap_page *map_ring(uint32_t i, uint64_t sample_type, uint32_t bytes)
 {
     struct perf_event_attr a;
     memset(&a, 0, sizeof a);
@@ -204,15 +217,35 @@ static void open_ring(struct counter_state *s, uint32_t i)
     a.type = chosen[i].type;
     a.config = chosen[i].config;
     a.sample_period = 1;
+    a.sample_type = sample_type;
     a.watermark = 1; /* nobody is to be woken */
     a.wakeup_watermark = EVENT_PAGE;
     int fd = (int)syscall(SYS_perf_event_open, &a, 0, -1, -1, PERF_FLAG_FD_CLOEXEC);
     if (fd < 0)
-        return; /* each reading finds that it is not known */
-    void *ring = mmap(NULL, 2 * EVENT_PAGE, PROT_READ, MAP_SHARED, fd, 0);
+        return NULL; /* each reading finds that it is not known */
+    void *ring = mmap(NULL, EVENT_PAGE + bytes, PROT_READ, MAP_SHARED, fd, 0);
     close(fd); /* the mapping keeps the event alive */
-    if (ring != MAP_FAILED)
-        s->pages[i] = ring;
+    return ring == MAP_FAILED ? NULL : ring;
+}
+
+/* With their names, if the kernel gives them; a call whose name is known is the trial. */
+static bool open_named(struct counter_state *s, uint32_t i)
+{
+    struct perf_event_mmap_page *page = map_ring(i, PERF_SAMPLE_RAW, CALL_RING_BYTES);
+    if (page == NULL)
+        return false;
+    syscall(SYS_gettid);
+    s->pages[i] = page;
+    if (system_calls_begin(&s->names, (const uint8_t *)page + EVENT_PAGE, CALL_RING_BYTES, __atomic_load_n(&page->data_head, __ATOMIC_RELAXED), SYS_gettid))
+        return true;
+    munmap(page, EVENT_PAGE + CALL_RING_BYTES);
+    return false;
+}
+
+static void open_ring(struct counter_state *s, uint32_t i)
+{
+    if (chosen[i].kind != WIRE_COUNTER_CALLS || !system_calls_named || !open_named(s, i))
+        s->pages[i] = map_ring(i, 0, EVENT_PAGE);
 }
 
 /* How many records there were. False: not all rings are there. */
@@ -224,7 +257,7 @@ static bool read_rings(const struct counter_state *s, uint64_t *values)
             continue;
         const struct perf_event_mmap_page *page = s->pages[i];
         if (page != NULL)
-            values[i] = __atomic_load_n(&page->data_head, __ATOMIC_RELAXED) / RECORD;
+            values[i] = __atomic_load_n(&page->data_head, __ATOMIC_RELAXED) / record_bytes(s, i);
         known = known && page != NULL;
     }
     return known;
@@ -291,15 +324,32 @@ void counters_begin(struct timer *t)
     t->counters.unknown = !read_others(&t->counters, t->counters.last);
 }
 
+/* How many system calls are in the ring up to now, where they have names: what came up to `values` is the program's. */
+static void take_names(struct counter_state *s, const uint64_t *values)
+{
+    for (uint32_t i = 0; s->names.ring != NULL && i < counters_used; i++)
+        if (chosen[i].kind == WIRE_COUNTER_CALLS)
+            system_calls_take(&s->names, values[i] * s->names.record);
+}
+
+static void leave_out_names(struct counter_state *s, const uint64_t *values)
+{
+    for (uint32_t i = 0; s->names.ring != NULL && i < counters_used; i++)
+        if (chosen[i].kind == WIRE_COUNTER_CALLS)
+            s->names.read = values[i] * s->names.record;
+}
+
 void counters_resume(struct timer *t)
 {
     if (!read_rings(&t->counters, t->counters.last))
         t->counters.unknown = true;
+    leave_out_names(&t->counters, t->counters.last);
 }
 
 void counters_look(struct timer *t)
 {
     read_rings(&t->counters, t->counters.seen);
+    take_names(&t->counters, t->counters.seen);
 }
 
 void counters_end(struct timer *t, bool paused, uint64_t *counted)
@@ -312,6 +362,7 @@ void counters_end(struct timer *t, bool paused, uint64_t *counted)
         counted[i] = lost || now[i] < s->last[i] ? 0 : now[i] - s->last[i];
         s->last[i] = now[i];
     }
+    system_calls_tell(&s->names);
     if (lost)
         loss(WIRE_LOSS_COUNTS, 0, 0);
 }
@@ -331,8 +382,10 @@ bool counters_acted(const uint64_t *counted)
 
 void counters_begin_own_calls(struct timer *t)
 {
-    if (t->counters.own_depth++ == 0)
-        read_rings(&t->counters, t->counters.own);
+    if (t->counters.own_depth++ != 0)
+        return;
+    read_rings(&t->counters, t->counters.own);
+    take_names(&t->counters, t->counters.own);
 }
 
 void counters_end_own_calls(struct timer *t)
@@ -345,6 +398,7 @@ void counters_end_own_calls(struct timer *t)
     for (uint32_t i = 0; i < counters_used; i++)
         if (has_ring(i) && s->pages[i] != NULL)
             s->last[i] += now[i] - s->own[i];
+    leave_out_names(s, now);
 }
 
 void counters_begin_own(struct timer *t)

@@ -3,6 +3,7 @@
 #define CLRPROF_COUNTERS_H
 
 #include "agent.h"
+#include "system_calls.h"
 
 struct timer;
 
@@ -14,6 +15,7 @@ struct counter_state { /* of a thread */
     uint64_t total[WIRE_MAX_COUNTERS]; /* in all intervals */
     uint64_t seen[WIRE_MAX_COUNTERS];  /* of those with a ring: when the agent began to look */
     uint32_t own_depth;                /* of what the agent does for itself, in which it can be called anew */
+    struct call_names names;           /* of system calls, where they are counted */
     bool unknown, own_unknown;         /* last, own: a counter could not be read */
     void *pages[WIRE_MAX_COUNTERS];    /* of perf events that can be read without a system call: those of rings are two */
     int files[WIRE_MAX_COUNTERS];      /* of others, 0: none; */

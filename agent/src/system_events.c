@@ -5,12 +5,15 @@
  * process at most. Those that come after that, or for which there is no memory, are losses; the sums have them. Nothing of the list
  * is ever given back, so whoever reads it needs no agreement with who writes it, and a process may be killed at any moment. */
 #include "system_events.h"
+#include "system_calls.h"
 #include "arena.h"
 #include "timings.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #define DEFAULT_LIMIT 200000u
+#define CALLS_EACH 8u /* kinds of system calls of an event, on average: with more the list of events is not the only one that is long */
 
 uint32_t system_events;
 static uint64_t most; /* bytes of the list */
@@ -22,6 +25,7 @@ void system_events_init(const char *text)
     uint64_t limit = system_events != 0 && *end == ':' ? strtoull(end + 1, NULL, 10) : DEFAULT_LIMIT;
     most = (limit < UINT32_MAX ? limit : UINT32_MAX) * sizeof(struct wire_system_event);
     arena.header->system_events = system_events;
+    system_calls_named = (system_events & WIRE_EVENT_CALLS) != 0;
 }
 
 static uint32_t short_of(uint64_t n)
@@ -49,7 +53,24 @@ static void take_counted(struct wire_system_event *e, const uint64_t *counted)
     }
 }
 
-static bool append(const struct wire_system_event *e)
+/* With the lock held: which system calls they were, before the event that has them. None, if there is no room, or more than were counted. */
+static uint32_t append_calls(const struct wire_system_event *e, const struct call_names *names)
+{
+    const struct wire_region_entry *r = &arena.header->regions[WIRE_REGION_SYSTEM_CALLS];
+    uint64_t bytes = names->n_told * sizeof *names->told, sum = 0;
+    for (uint32_t i = 0; i < names->n_told; i++)
+        sum += names->told[i].count;
+    if (e->calls == 0 || bytes == 0 || sum > e->calls || r->used + bytes > most / sizeof *e * CALLS_EACH * sizeof *names->told)
+        return 0;
+    struct wire_system_call *rows = arena_reserve(WIRE_REGION_SYSTEM_CALLS, bytes);
+    if (rows == NULL)
+        return 0;
+    memcpy(rows, names->told, bytes);
+    arena_publish(WIRE_REGION_SYSTEM_CALLS, bytes);
+    return names->n_told;
+}
+
+static bool append(struct wire_system_event *e, const struct call_names *names)
 {
     const struct wire_region_entry *r = &arena.header->regions[WIRE_REGION_SYSTEM_EVENTS];
     if (__atomic_load_n(&r->used, __ATOMIC_RELAXED) + sizeof *e > most || !arena_has_room(ROOM_TRACE))
@@ -57,6 +78,7 @@ static bool append(const struct wire_system_event *e)
     arena_lock();
     struct wire_system_event *row = r->used + sizeof *e > most ? NULL : arena_reserve(WIRE_REGION_SYSTEM_EVENTS, sizeof *e);
     if (row != NULL) {
+        e->named = append_calls(e, names);
         *row = *e;
         arena_publish(WIRE_REGION_SYSTEM_EVENTS, sizeof *e);
     }
@@ -79,6 +101,6 @@ void system_events_add(const struct wire_timing *x, bool lead, const struct inte
     take_counted(&e, i->counted);
     if ((e.voluntary | e.preempted | e.minor_faults | e.major_faults | e.reads | e.writes | e.calls | e.migrations) == 0 && e.blocked + e.ready == 0)
         return;
-    if (!append(&e))
+    if (!append(&e, &current_timer->counters.names))
         loss(WIRE_LOSS_SYSTEM_EVENTS, 0, 0);
 }

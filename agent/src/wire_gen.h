@@ -41,8 +41,9 @@
 #define WIRE_REGION_SITE_TIMINGS 0x10u /* struct wire_site_timing, by site */
 #define WIRE_REGION_COUNTS 0x11u /* struct wire_counts, by timing */
 #define WIRE_REGION_SYSTEM_EVENTS 0x12u /* struct wire_system_event */
-#define WIRE_REGION_TRACE 0x13u /* struct wire_trace_chunk */
-#define WIRE_REGION_COUNT 0x14u
+#define WIRE_REGION_SYSTEM_CALLS 0x13u /* struct wire_system_call */
+#define WIRE_REGION_TRACE 0x14u /* struct wire_trace_chunk */
+#define WIRE_REGION_COUNT 0x15u
 #define WIRE_LOSS_ARENA_FULL 0x0u /* memory limit or file system full */
 #define WIRE_LOSS_NO_THREAD_STATE 0x1u /* no memory for a thread's tables */
 #define WIRE_LOSS_REENTERED 0x2u /* allocation inside the agent's own call into the runtime */
@@ -339,7 +340,7 @@ struct wire_header {
     uint64_t gap_ticks; /* an interval without a context switch is shorter, MechanismGap */
     uint64_t ready_measured; /* 1: ready is what the kernel says of each thread, 0: an estimate by the numbers of switches */
     struct wire_overhead overhead; /* what the probes themselves take */
-    struct wire_region_entry regions[20]; /* by Region */
+    struct wire_region_entry regions[21]; /* by Region */
     struct wire_loss_entry losses[33]; /* by Loss */
     uint64_t walks; /* GCs at whose start the runtime walked generation 0, lifetime */
     uint64_t left_out; /* objects that the runtime allocated for events that the agent asked for: not the program's */
@@ -355,7 +356,7 @@ struct wire_header {
     uint32_t system_events; /* EventSched and so on: what is listed, time */
     uint32_t reserved;
 };
-_Static_assert(sizeof(struct wire_header) == 1880, "layout");
+_Static_assert(sizeof(struct wire_header) == 1912, "layout");
 _Static_assert(offsetof(struct wire_header, magic) == 0, "layout");
 _Static_assert(offsetof(struct wire_header, version) == 8, "layout");
 _Static_assert(offsetof(struct wire_header, state) == 12, "layout");
@@ -386,20 +387,20 @@ _Static_assert(offsetof(struct wire_header, gap_ticks) == 144, "layout");
 _Static_assert(offsetof(struct wire_header, ready_measured) == 152, "layout");
 _Static_assert(offsetof(struct wire_header, overhead) == 160, "layout");
 _Static_assert(offsetof(struct wire_header, regions) == 192, "layout");
-_Static_assert(offsetof(struct wire_header, losses) == 832, "layout");
-_Static_assert(offsetof(struct wire_header, walks) == 1624, "layout");
-_Static_assert(offsetof(struct wire_header, left_out) == 1632, "layout");
-_Static_assert(offsetof(struct wire_header, left_out_bytes) == 1640, "layout");
-_Static_assert(offsetof(struct wire_header, answered) == 1648, "layout");
-_Static_assert(offsetof(struct wire_header, forced) == 1652, "layout");
-_Static_assert(offsetof(struct wire_header, snapshots) == 1656, "layout");
-_Static_assert(offsetof(struct wire_header, counters) == 1660, "layout");
-_Static_assert(offsetof(struct wire_header, trace_freed) == 1664, "layout");
-_Static_assert(offsetof(struct wire_header, cpu_counters) == 1672, "layout");
-_Static_assert(offsetof(struct wire_header, ready) == 1864, "layout");
-_Static_assert(offsetof(struct wire_header, probes_out) == 1868, "layout");
-_Static_assert(offsetof(struct wire_header, system_events) == 1872, "layout");
-_Static_assert(offsetof(struct wire_header, reserved) == 1876, "layout");
+_Static_assert(offsetof(struct wire_header, losses) == 864, "layout");
+_Static_assert(offsetof(struct wire_header, walks) == 1656, "layout");
+_Static_assert(offsetof(struct wire_header, left_out) == 1664, "layout");
+_Static_assert(offsetof(struct wire_header, left_out_bytes) == 1672, "layout");
+_Static_assert(offsetof(struct wire_header, answered) == 1680, "layout");
+_Static_assert(offsetof(struct wire_header, forced) == 1684, "layout");
+_Static_assert(offsetof(struct wire_header, snapshots) == 1688, "layout");
+_Static_assert(offsetof(struct wire_header, counters) == 1692, "layout");
+_Static_assert(offsetof(struct wire_header, trace_freed) == 1696, "layout");
+_Static_assert(offsetof(struct wire_header, cpu_counters) == 1704, "layout");
+_Static_assert(offsetof(struct wire_header, ready) == 1896, "layout");
+_Static_assert(offsetof(struct wire_header, probes_out) == 1900, "layout");
+_Static_assert(offsetof(struct wire_header, system_events) == 1904, "layout");
+_Static_assert(offsetof(struct wire_header, reserved) == 1908, "layout");
 
 struct wire_ip {
     uint64_t address; /* the return address */
@@ -696,8 +697,10 @@ struct wire_system_event {
     uint64_t ready; /* it could have run */
     uint32_t calls; /* system calls */
     uint32_t migrations; /* moves to another processor */
+    uint32_t named; /* rows of RegionSystemCalls that say which these were, behind those of the event before */
+    uint32_t reserved;
 };
-_Static_assert(sizeof(struct wire_system_event) == 72, "layout");
+_Static_assert(sizeof(struct wire_system_event) == 80, "layout");
 _Static_assert(offsetof(struct wire_system_event, end) == 0, "layout");
 _Static_assert(offsetof(struct wire_system_event, length) == 8, "layout");
 _Static_assert(offsetof(struct wire_system_event, timing) == 16, "layout");
@@ -712,6 +715,16 @@ _Static_assert(offsetof(struct wire_system_event, blocked) == 48, "layout");
 _Static_assert(offsetof(struct wire_system_event, ready) == 56, "layout");
 _Static_assert(offsetof(struct wire_system_event, calls) == 64, "layout");
 _Static_assert(offsetof(struct wire_system_event, migrations) == 68, "layout");
+_Static_assert(offsetof(struct wire_system_event, named) == 72, "layout");
+_Static_assert(offsetof(struct wire_system_event, reserved) == 76, "layout");
+
+struct wire_system_call {
+    uint32_t number; /* of the machine's table */
+    uint32_t count;
+};
+_Static_assert(sizeof(struct wire_system_call) == 8, "layout");
+_Static_assert(offsetof(struct wire_system_call, number) == 0, "layout");
+_Static_assert(offsetof(struct wire_system_call, count) == 4, "layout");
 
 struct wire_clock {
     uint32_t depth; /* activations: calls that have not ended */

@@ -269,11 +269,14 @@ void fake_preempt(uint32_t reading, int64_t ns)
 
 /* ── perf events of the kernel ──────────────────────────────────────────────────────────────────────────────── */
 
-#define RING_BYTES 8192
+#define RING_BYTES (5 * 4096)
+#define DATA_BYTES (RING_BYTES - 4096)
 #define EACH 8u /* bytes of a record that has nothing */
+#define NAMED 80u /* and of one that says which call it was */
 
 struct fake_events fake_events;
 static __thread struct perf_event_mmap_page *calls, *moves; /* of this thread, which ends with its test */
+static __thread bool named;                                 /* its records of calls are */
 long fake_syscall(long number, ...);
 
 static void add_records(struct perf_event_mmap_page *page, uint32_t n)
@@ -282,9 +285,26 @@ static void add_records(struct perf_event_mmap_page *page, uint32_t n)
         __atomic_fetch_add(&page->data_head, EACH * n, __ATOMIC_RELAXED);
 }
 
+static void put(uint64_t at, uint32_t word)
+{
+    memcpy((char *)calls + RING_BYTES - DATA_BYTES + at % DATA_BYTES, &word, sizeof word);
+}
+
+void fake_called_as(uint32_t n, uint32_t number)
+{
+    for (; named && calls != NULL && n > 0; n--) {
+        uint64_t at = calls->data_head;
+        put(at, PERF_RECORD_SAMPLE);
+        put(at + 4, NAMED << 16);
+        put(at + 20, number);
+        __atomic_store_n(&calls->data_head, at + NAMED, __ATOMIC_RELAXED);
+    }
+    add_records(calls, n);
+}
+
 void fake_called(uint32_t n)
 {
-    add_records(calls, n);
+    fake_called_as(n, FAKE_CALL);
 }
 
 void fake_moved(uint32_t n)
@@ -300,7 +320,7 @@ static long open_event(const struct perf_event_attr *a)
         errno = EACCES;
         return -1;
     }
-    if (a->sample_period != 1 || a->sample_type != 0 || a->context_switch || (!of_calls && a->config != PERF_COUNT_SW_CPU_MIGRATIONS))
+    if (a->sample_period != 1 || (a->sample_type != 0 && (!of_calls || a->sample_type != PERF_SAMPLE_RAW)) || a->context_switch || (!of_calls && a->config != PERF_COUNT_SW_CPU_MIGRATIONS))
         fake_die("a perf event of type %u with %llu", a->type, (unsigned long long)a->config);
     int fd = memfd_create("ring", MFD_CLOEXEC);
     if (fd < 0 || ftruncate(fd, RING_BYTES) != 0)
@@ -308,6 +328,14 @@ static long open_event(const struct perf_event_attr *a)
     void *page = mmap(NULL, RING_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
     if (page == MAP_FAILED)
         fake_die("no ring");
+    if (a->sample_type != 0 && fake_events.nameless) {
+        close(fd);
+        munmap(page, RING_BYTES);
+        errno = EPERM;
+        return -1;
+    }
+    if (of_calls)
+        named = a->sample_type != 0;
     *(of_calls ? &calls : &moves) = page;
     __atomic_fetch_add(&fake_events.opened, 1, __ATOMIC_RELAXED);
     return fd;
@@ -323,6 +351,6 @@ long fake_syscall(long number, ...)
     va_end(list);
     if (fake_events.on && number == SYS_perf_event_open)
         return open_event((const struct perf_event_attr *)a[0]);
-    fake_called(1);
+    fake_called_as(1, (uint32_t)number);
     return syscall(number, a[0], a[1], a[2], a[3], a[4], a[5]);
 }

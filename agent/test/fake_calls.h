@@ -60,10 +60,12 @@ void fake_count(uint32_t minor_faults, uint32_t writes);
 /* The kernel's own perf events, of system calls and migrations, each with a ring that is made up where `on`: the agent's own
  * system calls, of those that are replaced, come into it, too. */
 extern struct fake_events {
-    bool on, refused;
+    bool on, refused, nameless; /* nameless: records that have the number are refused */
     uint32_t opened;
 } fake_events;
+#define FAKE_CALL 9999u /* the number of those that have none of their own */
 void fake_called(uint32_t n); /* by this thread */
+void fake_called_as(uint32_t n, uint32_t number);
 void fake_moved(uint32_t n);
 void fake_preempt(uint32_t reading, int64_t ns); /* just before this thread reads for so many times what the system did */
 uint64_t fake_now(void);

@@ -284,6 +284,74 @@ static void events_calls(void)
     check_losses(h, 0, 0);
 }
 
+/* Which calls an event says that there were, of the rows from `at` on: as text, and how many have a name. */
+static uint32_t count_named(const struct wire_header *h, const struct wire_system_event *e, uint64_t at, uint32_t number)
+{
+    uint64_t n;
+    uint32_t sum = 0;
+    const struct wire_system_call *calls = rows(h, WIRE_REGION_SYSTEM_CALLS, sizeof *calls, &n);
+    check(at + e->named <= n, "rows %llu to %llu of %llu", (unsigned long long)at, (unsigned long long)(at + e->named), (unsigned long long)n);
+    for (uint64_t i = at; i < at + e->named && i < n; i++)
+        sum += number == UINT32_MAX || calls[i].number == number ? calls[i].count : 0;
+    return sum;
+}
+
+#define RING_CALLS 204u /* that the agent knows of between two events */
+#define MANY_KINDS 40u  /* more than it tells apart */
+
+static void call_named(void *data)
+{
+    (void)data;
+    fake_called_as(2, 39);
+    fake_called_as(1, 0);
+    fake_called_as(3, 39);
+    fake_call(&methods[APP_2].method, 0, nothing, NULL);
+    fake_called_as(RING_CALLS + 50, 1);
+    fake_called_as(1, 2);
+    fake_call(&methods[APP_2].method, 0, nothing, NULL);
+    for (uint32_t i = 0; i < MANY_KINDS; i++)
+        fake_called_as(1, 100 + i);
+}
+
+/* Each event says which system calls there were in it. What the ring has no more, and kinds beyond those that are told apart, are counted and have no
+ * name. */
+static void events_calls_named(void)
+{
+    if (is_filtered())
+        return;
+    const struct wire_header *h = begin_kernel(KERNEL, "8");
+    fake_call(&methods[APP_1].method, 0, call_named, NULL);
+    fake_callback(CALLBACK_SHUTDOWN, 0);
+    uint64_t n, at = 0;
+    const struct wire_system_event *e = list(h, &n);
+    check(n == 3, "%llu events", (unsigned long long)n);
+    if (n != 3)
+        return;
+    check(e[0].calls == 6 && e[0].named == 2 && count_named(h, &e[0], at, 39) == 5 && count_named(h, &e[0], at, 0) == 1, "%u calls, %u kinds", e[0].calls, e[0].named);
+    at += e[0].named;
+    check(e[1].calls == RING_CALLS + 51 && count_named(h, &e[1], at, 1) == RING_CALLS - 1 && count_named(h, &e[1], at, 2) == 1, "%u calls, %u named", e[1].calls,
+          count_named(h, &e[1], at, UINT32_MAX));
+    at += e[1].named;
+    check(e[2].calls == MANY_KINDS && e[2].named == 32 && count_named(h, &e[2], at, UINT32_MAX) == 32, "%u calls, %u kinds", e[2].calls, e[2].named);
+    check_losses(h, 0, 0);
+}
+
+/* Where the kernel does not say which they were they are counted all the same. */
+static void events_calls_nameless(void)
+{
+    if (is_filtered())
+        return;
+    fake_events.nameless = true;
+    const struct wire_header *h = begin_kernel(KERNEL, "8");
+    fake_call(&methods[APP_1].method, 0, call_named, NULL);
+    fake_callback(CALLBACK_SHUTDOWN, 0);
+    uint64_t n;
+    const struct wire_system_event *e = list(h, &n);
+    check(n == 3 && e[0].calls == 6 && e[1].calls == RING_CALLS + 51 && e[2].calls == MANY_KINDS, "%llu events", (unsigned long long)n);
+    check(h->regions[WIRE_REGION_SYSTEM_CALLS].used == 0, "%llu bytes of names", (unsigned long long)h->regions[WIRE_REGION_SYSTEM_CALLS].used);
+    check_losses(h, 0, 0);
+}
+
 #define MOST_BELOW 4u
 #define KINDS 4u
 
@@ -306,7 +374,7 @@ static void call_at_random(void *data)
     int own = c->method;
     for (uint64_t i = next(&c->seed) % (2 * MOST_BELOW); i > 0 && c->left > 0; i--) {
         uint32_t calls = (uint32_t)(next(&c->seed) % 3), moves = (uint32_t)(next(&c->seed) % 2);
-        fake_called(calls);
+        fake_called_as(calls, (uint32_t)own);
         fake_moved(moves);
         fake_pass((int64_t)(next(&c->seed) % 100));
         c->calls[own] += calls;
@@ -338,7 +406,7 @@ static void events_calls_random(void)
     const struct wire_system_event *e = list(h, &n_events);
     const struct wire_timing *timings = rows(h, WIRE_REGION_TIMINGS, sizeof *timings, &n);
     const struct wire_counts *counts = rows(h, WIRE_REGION_COUNTS, sizeof *counts, &n_counts);
-    uint64_t all[2] = {0}, summed[2] = {0}, listed[2] = {0};
+    uint64_t all[2] = {0}, summed[2] = {0}, listed[2] = {0}, at = 0, named[KINDS] = {0};
     for (int m = APP_0; m < APP_0 + (int)KINDS; m++) {
         all[CALLS] += c.calls[m];
         all[MOVES] += c.moves[m];
@@ -349,7 +417,12 @@ static void events_calls_random(void)
     for (uint64_t i = 0; i < n_events; i++) {
         listed[CALLS] += e[i].calls;
         listed[MOVES] += e[i].migrations;
+        for (uint32_t k = 0; k < KINDS; k++)
+            named[k] += count_named(h, &e[i], at, APP_0 + k);
+        at += e[i].named;
     }
+    for (uint32_t k = 0; k < KINDS; k++)
+        check(named[k] == c.calls[APP_0 + (int)k], "call %u: %llu, named %llu", APP_0 + k, (unsigned long long)c.calls[APP_0 + (int)k], (unsigned long long)named[k]);
     for (int k = CALLS; k <= MOVES; k++)
         check(all[k] != 0 && summed[k] == all[k] && listed[k] == all[k], "%llu, in sums %llu, in the list %llu", (unsigned long long)all[k], (unsigned long long)summed[k],
               (unsigned long long)listed[k]);
@@ -390,6 +463,8 @@ const struct scenario system_event_scenarios[] = {
     {"events_limit", events_limit},
     {"events_off", events_off},
     {"events_calls", events_calls},
+    {"events_calls_named", events_calls_named},
+    {"events_calls_nameless", events_calls_nameless},
     {"events_calls_random", events_calls_random},
     {"events_calls_refused", events_calls_refused},
     {"events_calls_off", events_calls_off},

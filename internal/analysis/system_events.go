@@ -16,6 +16,60 @@ type SystemEvent struct {
 	Process session.ProcessID
 	Thread  session.ThreadID
 	At      Place // with a line: before the call that is made there
+	Called  []Called
+}
+
+// Called is how often a system call was made.
+type Called struct {
+	Name  string // or its number in brackets
+	Calls q.Count
+}
+
+// Unnamed is how many of the system calls the kernel did not tell, or of which there are no rows.
+func (e *SystemEvent) Unnamed() q.Count {
+	n := e.Calls
+	for _, c := range e.Called {
+		n -= c.Calls
+	}
+	return n
+}
+
+// SystemCalls says which system calls there were, if it is known of some: "read 3, futex 1, other 2".
+func (e *SystemEvent) SystemCalls() string {
+	var out []string
+	for _, c := range e.Called {
+		out = append(out, fmt.Sprintf("%s %d", c.Name, c.Calls))
+	}
+	if n := e.Unnamed(); n > 0 && len(out) > 0 {
+		out = append(out, fmt.Sprintf("other %d", n))
+	}
+	return strings.Join(out, ", ")
+}
+
+// readCalled reads which system calls there were, by event: those that were made most first.
+func readCalled(s *session.Session) (map[session.SystemEventID][]Called, error) {
+	rows, err := s.SystemEventCalls()
+	if err != nil || len(rows) == 0 {
+		return nil, err
+	}
+	names, err := s.SystemCalls()
+	if err != nil {
+		return nil, err
+	}
+	nameOf := map[int64]string{}
+	for _, n := range names {
+		nameOf[n.Number] = n.Name
+	}
+	out := map[session.SystemEventID][]Called{}
+	for _, r := range rows {
+		out[r.Event] = append(out[r.Event], Called{cmp.Or(nameOf[r.Number], fmt.Sprintf("(%d)", r.Number)), r.Calls})
+	}
+	for _, list := range out {
+		slices.SortStableFunc(list, func(a, b Called) int {
+			return cmp.Or(cmp.Compare(b.Calls, a.Calls), strings.Compare(a.Name, b.Name))
+		})
+	}
+	return out, nil
 }
 
 // Begin is when the interval began, if nothing was paused in it.
@@ -105,6 +159,10 @@ func (v *Source) SystemEvents() ([]SystemEvent, error) {
 
 // systemEvents returns those of the rows that are selected, in the order of their beginnings.
 func (d *Data) systemEvents(rows []session.SystemEvent, sel Selection) ([]SystemEvent, error) {
+	called, err := readCalled(d.session)
+	if err != nil {
+		return nil, err
+	}
 	out := make([]SystemEvent, 0, len(rows))
 	for i := range rows {
 		e := &rows[i]
@@ -116,7 +174,9 @@ func (d *Data) systemEvents(rows []session.SystemEvent, sel Selection) ([]System
 		if d.in.timings != nil && !d.in.timings[timing] || e.End < sel.From || sel.To != 0 && e.End >= sel.To {
 			continue
 		}
-		out = append(out, d.systemEvent(e, timing))
+		x := d.systemEvent(e, timing)
+		x.Called = called[e.ID]
+		out = append(out, x)
 	}
 	slices.SortStableFunc(out, func(a, b SystemEvent) int {
 		return cmp.Or(cmp.Compare(a.Begin(), b.Begin()), cmp.Compare(a.ID, b.ID))

@@ -39,7 +39,7 @@ func TestSystemEvents(t *testing.T) {
 			if node.Instruction != 0 {
 				place.Line = b.Instructions[node.Instruction-1].Line
 			}
-			want = append(want, SystemEvent{e, 1, x.Thread, place})
+			want = append(want, SystemEvent{e, 1, x.Thread, place, nil})
 		}
 		src, err := Open(s, sel)
 		if err != nil {

@@ -230,6 +230,12 @@ func (a *Arena) SystemEvents() []wire.SystemEvent {
 	return rows[wire.SystemEvent](a.region(wire.RegionSystemEvents))
 }
 
+// SystemCalls returns which system calls were made in these intervals. To be asked for after SystemEvents: what those
+// refer to is there.
+func (a *Arena) SystemCalls() []wire.SystemCall {
+	return rows[wire.SystemCall](a.region(wire.RegionSystemCalls))
+}
+
 // TraceChunks returns the chunks of the call trace so far. The agent writes into them, and reads only whether they are
 // free: see TraceChunk, FreeTraceChunk.
 func (a *Arena) TraceChunks() []wire.TraceChunk {

@@ -14,7 +14,7 @@ var bufferNames = [wire.RegionCount]string{wire.RegionLog: "log", wire.RegionIPs
 	wire.RegionTimings:     "timings", wire.RegionWaits: "waits", wire.RegionClocks: "clocks",
 	wire.RegionActivations: "calls", wire.RegionActed: "waiting_calls", wire.RegionInclusives: "folded_calls",
 	wire.RegionSiteTimings: "site_timings", wire.RegionTrace: "trace", wire.RegionCounts: "cpu_counters",
-	wire.RegionSystemEvents: "system_events"}
+	wire.RegionSystemEvents: "system_events", wire.RegionSystemCalls: "system_calls"}
 
 // ownTables is the name of what only the agent itself reads.
 const ownTables = "own_tables"

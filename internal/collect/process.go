@@ -179,7 +179,7 @@ func (p *process) sync(r *Recorder, now quantity.Nanoseconds, last bool) error {
 	if err := p.times.sync(r, p, header, found.timings, last || p.over); err != nil {
 		return err
 	}
-	if err := p.times.writeSystemEvents(r, p, header, found.acted); err != nil {
+	if err := p.times.writeSystemEvents(r, p, header, &found); err != nil {
 		return err
 	}
 	if err := p.lifetime.write(p, header); err != nil {
@@ -194,6 +194,7 @@ type found struct {
 	called  []wire.SiteTiming // by site, or none
 	timings []wire.Timing
 	acted   []wire.SystemEvent
+	calls   []wire.SystemCall // of these
 	sets    []wire.ThreadSet
 	nodes   []wire.Node
 	ips     []wire.IP
@@ -206,6 +207,7 @@ func (p *process) read(r *Recorder) (found, error) {
 	}
 	var f found
 	f.acted = p.arena.SystemEvents()
+	f.calls = p.arena.SystemCalls()
 	f.sites, f.called = p.arena.Sites(), p.arena.SiteTimings()
 	f.timings, f.sets = p.arena.Timings(), p.arena.ThreadSets()
 	f.nodes, f.ips = p.arena.Nodes(), p.arena.IPs()

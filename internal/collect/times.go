@@ -32,7 +32,7 @@ type times struct {
 	folds pieces.List[folds]  // inclusive times of folded calls, by index in the recording
 
 	counts counts // of CPU counters
-	listed int    // system events that are written
+	acted  acted
 }
 
 // timingsAtOnce is how many timings are added up before the recording is told: what was added up stays in the

@@ -22,8 +22,8 @@ import (
 
 // drawn is a system event as a file has it. Times are in nanoseconds, as text: formats have them as parts of others.
 type drawn struct {
-	Thread, Begin, End, Why, Function, Place string
-	Amounts                                  map[string]int64
+	Thread, Begin, End, Why, Function, Place, Called string
+	Amounts                                          map[string]int64
 }
 
 // drawnOf is what a file must have of a session's events.
@@ -53,7 +53,7 @@ func drawnOf(t *testing.T, s *session.Session, sel analysis.Selection) []drawn {
 		until[e.Thread] = int64(e.End)
 		f := functions[e.At.Function-1]
 		d := drawn{Thread: threads[e.Thread-1].Name, Begin: fmt.Sprint(begin), End: fmt.Sprint(int64(e.End)),
-			Why: e.Reason(), Function: f.DisplayName(), Amounts: map[string]int64{}}
+			Why: e.Reason(), Function: f.DisplayName(), Called: e.SystemCalls(), Amounts: map[string]int64{}}
 		if e.At.Line != 0 {
 			d.Place = fmt.Sprintf("%s:%d", files[f.File-1].Path, lines[e.At.Line-1].LineBegin)
 		}
@@ -87,6 +87,8 @@ func (d *drawn) fill(t *testing.T, args map[string]any) {
 			d.Place = text
 		case "text":
 			d.Why = text
+		case "system_calls":
+			d.Called = text
 		case "type":
 		default:
 			n, err := strconv.ParseInt(text, 10, 64)

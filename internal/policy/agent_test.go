@@ -62,9 +62,11 @@ var agentParts = []struct {
 	{"time", 3030, "time.c calls.h timer.h timers.c timings.c timings.h tails.c fold.c hooks.c hooks.h time_hooks.h os.c os.h",
 		"allocations control counters events exceptions guest instrument machine memory probes scopes threads trace"},
 	// What the processor and the kernel count, for who wants it.
-	{"counters", 460, "counters.c counters.h left_out.c", "machine memory time"},
+	{"counters", 515, "counters.c counters.h left_out.c", "machine memory system_calls time"},
+	// Which system calls these were.
+	{"system_calls", 105, "system_calls.c system_calls.h", ""},
 	// Intervals in which the operating system acted, one by one, for who wants them.
-	{"events", 110, "system_events.c system_events.h", "memory time"},
+	{"events", 120, "system_events.c system_events.h", "memory system_calls time"},
 	// The events of calls in their order, for who wants them.
 	{"trace", 260, "trace.c trace.h", "control guest machine memory names time"},
 	{"instrument", 610, "instrument.c instrument.h",

@@ -70,7 +70,7 @@ live: quantity session symbols
 steer:
 callee: clrmeta
 recording: live pieces quantity session steer symbols
-collect: arena callee calltrace cgroup counter cpucounter eventpipe heapgraph instrument launch live pattern pieces probes quantity recording session steer symbols usercode wire
+collect: arena callee calltrace cgroup counter cpucounter eventpipe heapgraph instrument launch live pattern pieces probes quantity recording session steer symbols systemevent usercode wire
 calltree: quantity
 analysis: calltree pattern pieces quantity session usercode
 web/webtest:

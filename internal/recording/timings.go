@@ -75,14 +75,26 @@ func (p *Process) Timing(thread session.ThreadID, node session.NodeID) (int32, e
 	return i, nil
 }
 
-// AddSystemEvents writes intervals in which the operating system acted. Their ids are given here.
-func (p *Process) AddSystemEvents(rows []session.SystemEvent) error {
+// AddSystemEvents writes intervals in which the operating system acted. Their ids are given here; the calls have the
+// index of their row in place of it.
+func (p *Process) AddSystemEvents(rows []session.SystemEvent, calls []session.SystemEventCall) error {
 	next := &p.recording.next.systemEvent
+	for i := range calls {
+		calls[i].Event += *next + 1
+	}
 	for i := range rows {
 		*next++
 		rows[i].ID = *next
 	}
-	return p.recording.w.InsertSystemEvents(rows)
+	if err := p.recording.w.InsertSystemEvents(rows); err != nil {
+		return err
+	}
+	return p.recording.w.InsertSystemEventCalls(calls)
+}
+
+// NameSystemCalls writes the names of system calls.
+func (p *Process) NameSystemCalls(rows []session.SystemCall) error {
+	return p.recording.w.ReplaceSystemCalls(rows)
 }
 
 // Timings is how many timings there are.

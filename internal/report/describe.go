@@ -22,6 +22,7 @@ var descriptions = map[string]string{
 	"event_begin":          "When the interval in which the operating system acted began.",
 	"event_reason": "Why the thread lost its processor, as far as the kernel reports it, or else what " +
 		"happened.",
+	"event_system_calls": "Which system calls there were, and how many of each, as far as the kernel reported them.",
 	"event_count":        "Intervals in which the operating system acted.",
 	"event_lost":         "How long the thread was without a processor: blocked and ready.",
 	"event_voluntary":    "Context switches because the thread waited.",

@@ -269,7 +269,7 @@ var goldens = map[string][]string{
 		"modules depth=4 width=120", "lines", "ips", "threads unit=ms", "processes", "header", "types",
 		"functions process=2 raw", "losses", "losses csv",
 	},
-	"acted": {"events", "events width=80", "events json", "events by=function width=100", "events by=thread csv",
+	"acted": {"events", "events width=80", "events json", "events by=function width=100", "events by=thread csv", "events by=system-call",
 		"events thread=2", "events late sort=event_lost", "events top=2"},
 	"tested": {"tests", "tests width=80", "tests width=160", "tests json", "tests csv", "tests md", "tests top=1",
 		"tests sort=inclusive_bytes process=2", "tests process=1", "summary width=100", "summary width=80 lines=45",

@@ -27,9 +27,10 @@ const (
 	rowGC          rowKind = "collection"
 	rowMark        rowKind = "mark"
 	rowInteraction rowKind = "interaction"
-	rowEvent       rowKind = "event" // an interval in which the operating system acted
-	rowRoot        rowKind = "root"  // references that keep objects alive
-	rowFact        rowKind = "fact"  // a key and a value of the header
+	rowEvent       rowKind = "event"       // an interval in which the operating system acted
+	rowCall        rowKind = "system-call" // all of one name
+	rowRoot        rowKind = "root"        // references that keep objects alive
+	rowFact        rowKind = "fact"        // a key and a value of the header
 	rowFinding     rowKind = "finding"
 	rowLoss        rowKind = "loss"
 	rowRest        rowKind = "rest"   // what a limit hides

@@ -1,7 +1,9 @@
 package report
 
 import (
+	"cmp"
 	"slices"
+	"strings"
 
 	"github.com/clrprof/clrprof/internal/analysis"
 	q "github.com/clrprof/clrprof/internal/quantity"
@@ -12,6 +14,7 @@ import (
 const (
 	eventsByThread   = "thread"
 	eventsByFunction = string(analysis.ByFunction)
+	eventsByCall     = "system-call"
 )
 
 // eventsView is the list of system events.
@@ -22,7 +25,7 @@ var eventsView = View{
 	places:  true,
 	columns: keys("event_begin name module source_file line process_id process_name thread_id thread_name " + eventValues),
 	text:    keys(textEvents),
-	groups:  []string{eventsByFunction, eventsByThread},
+	groups:  []string{eventsByFunction, eventsByThread, eventsByCall},
 	build:   buildEvents,
 	timed:   timedView{text: keys(textEvents), both: keys(textEvents)},
 }
@@ -31,8 +34,9 @@ const (
 	eventAmounts = "event_voluntary event_preempted event_minor_faults event_major_faults event_reads event_writes " +
 		"event_calls event_migrations event_blocked event_ready event_length"
 	eventSums   = "event_lost " + eventAmounts
-	eventValues = "event_reason event_count " + eventSums
-	textEvents  = "event_begin name event_lost event_reason thread_name " + eventAmounts + " place"
+	eventValues = "event_reason event_system_calls event_count " + eventSums
+	textEvents  = "event_begin name event_lost event_reason thread_name " + eventAmounts + " event_system_calls place"
+	textCalls   = "name event_calls event_count"
 	textGroups  = "name event_count " + eventSums
 )
 
@@ -62,6 +66,12 @@ var eventColumns = append([]Column{
 		}
 		return textCell(r.event.Reason())
 	}},
+	{Key: "event_system_calls", Title: "Which calls", Kind: Name, cell: func(_ *context, r *Row) Cell {
+		if r.event == nil || r.kind != rowEvent || len(r.event.Called) == 0 {
+			return Cell{Empty: true}
+		}
+		return textCell(r.event.SystemCalls())
+	}},
 	eventNumber("count", "Events", Count, func(e *eventRow) int64 { return int64(e.count) }),
 	eventNumber("lost", "Lost", Duration, func(e *eventRow) int64 { return int64(e.Lost()) }),
 }, amountColumns()...)
@@ -81,8 +91,8 @@ func amountColumns() []Column {
 
 func eventNumber(key, title string, kind Kind, value func(*eventRow) int64) Column {
 	return Column{Key: "event_" + key, Title: title, Kind: kind, cell: func(_ *context, r *Row) Cell {
-		if r.event == nil {
-			return Cell{Empty: true}
+		if r.event == nil || r.kind == rowCall && key != "calls" && key != "count" {
+			return Cell{Empty: true} // an event can have several calls: of one of them nothing else is known
 		}
 		return Cell{Number: value(r.event)}
 	}}
@@ -99,9 +109,12 @@ func buildEvents(b *builder) error {
 	}
 	if b.options.By != "" {
 		b.table.IsTree = false
-		rows := b.eventGroups(list)
+		rows, columns := b.eventGroups(list), textGroups
+		if b.options.By == eventsByCall {
+			rows, columns = callGroups(list), textCalls
+		}
 		if len(b.options.Columns) == 0 {
-			b.table.TextColumns = keys(textGroups)
+			b.table.TextColumns = keys(columns)
 		}
 		if b.options.Sort != "" {
 			b.sorted(rows)
@@ -155,6 +168,36 @@ func (b *builder) eventGroups(list []analysis.SystemEvent) []Row {
 			}
 		}
 		return 0
+	})
+	return rows
+}
+
+// notTold is the name of system calls of which only the number is known.
+const notTold = "(not told)"
+
+// callGroups adds system calls up by name, those that were made most first.
+func callGroups(list []analysis.SystemEvent) []Row {
+	at := map[string]int{}
+	var rows []Row
+	add := func(name string, calls q.Count) {
+		n, known := at[name]
+		if !known {
+			n = len(rows)
+			at[name], rows = n, append(rows, Row{kind: rowCall, text: name, event: &eventRow{}})
+		}
+		rows[n].event.Calls += calls
+		rows[n].event.count++
+	}
+	for i := range list {
+		for _, c := range list[i].Called {
+			add(c.Name, c.Calls)
+		}
+		if n := list[i].Unnamed(); n > 0 {
+			add(notTold, n)
+		}
+	}
+	slices.SortFunc(rows, func(x, y Row) int {
+		return cmp.Or(cmp.Compare(y.event.Calls, x.event.Calls), strings.Compare(x.text, y.text))
 	})
 	return rows
 }

@@ -24,7 +24,8 @@ var additions = append([]addition{{"module", "origin"}, {"type", "trait"}, {"pro
 	{"type_death", ""}, {"type_path", ""}, {"rule_judged", ""}, {"finding", ""},
 	{"function", "test"}, {"snapshot_static", ""}, {"snapshot", "statics_left_out"},
 	{"snapshot_path", "static_id"}, {"snapshot_type", "static_id"}, {"snapshot_type", "static_bytes"},
-	{"snapshot_site", "static_id"}, {"snapshot_site", "static_bytes"}}, cpuCounterColumns()...)
+	{"snapshot_site", "static_id"}, {"snapshot_site", "static_bytes"},
+	{"system_call", ""}}, cpuCounterColumns()...)
 
 // cpuCounterColumns are those of CPU counters in the derived tables of times.
 func cpuCounterColumns() []addition {

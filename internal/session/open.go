@@ -206,7 +206,7 @@ var tableNames = []string{
 	gcHeapTable.name,
 	snapshotTable.name, snapshotTypeTable.name, snapshotSiteTable.name, snapshotRootTable.name, snapshotPathTable.name,
 	snapshotStaticTable.name,
-	processTimeTable.name, cpuCounterTable.name,
+	processTimeTable.name, cpuCounterTable.name, systemCallTable.name,
 	counterTable.name, lossTable.name, sourceFileTable.name, lineTable.name,
 	callValueTable.name, functionValueTable.name, moduleValueTable.name, lineValueTable.name,
 	instructionValueTable.name,

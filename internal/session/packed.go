@@ -21,6 +21,7 @@ var packedTableNames = []string{
 	gcBirthTable.name, gcDeathTable.name, siteDeathTable.name, siteAgeTable.name, siteAliveTable.name,
 	survivalTable.name, rootTable.name,
 	counterValueTable.name, timingTable.name, timingValueTable.name, timingInclusiveTable.name, systemEventTable.name,
+	systemEventCallTable.name,
 	timingCountTable.name,
 	timingInclusiveCountTable.name, timingExtremeTable.name,
 	timingRunningTable.name,

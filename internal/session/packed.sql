@@ -164,6 +164,13 @@ CREATE TABLE system_event (          -- intervals of threads in which the operat
   migrations      INTEGER NOT NULL   -- to another processor, if migrations are listed
 );
 
+CREATE TABLE system_event_call (     -- which system calls there were in an event, as far as the kernel told; those that system_calls has beyond these have no name
+  event_id  INTEGER NOT NULL,
+  number    INTEGER NOT NULL,        -- of the machine's system calls: system_call has its name
+  calls     INTEGER NOT NULL,
+  PRIMARY KEY (event_id, number)
+) WITHOUT ROWID;
+
 CREATE TABLE timing_count (          -- what CPU counters counted in the exclusive time of a timing within a slice: with what the probes added
   slice_id      INTEGER NOT NULL,
   timing_id     INTEGER NOT NULL,

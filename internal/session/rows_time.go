@@ -120,6 +120,19 @@ type SystemEvent struct {
 	Migrations  q.Count // to another processor
 }
 
+// SystemEventCall is a row of the table system_event_call: how often a system call was made in an event.
+type SystemEventCall struct {
+	Event  SystemEventID
+	Number int64
+	Calls  q.Count
+}
+
+// SystemCall is a row of the table system_call: the name of a system call.
+type SystemCall struct {
+	Number int64
+	Name   string // "": it is not known
+}
+
 // CounterSystemCalls is the name of the CPU counter of system calls: where it is read, an interval in which there was
 // one counts in Time.Elapsed and not in Time.Application.
 const CounterSystemCalls = "system-calls"

@@ -361,6 +361,11 @@ CREATE TABLE cpu_counter (        -- CPU counters that were read at each event o
   PRIMARY KEY (process_id, position)
 ) WITHOUT ROWID;
 
+CREATE TABLE system_call (        -- system calls that were made: see system_event_call
+  number  INTEGER PRIMARY KEY,
+  name    TEXT NOT NULL            -- as in a manual, without a prefix: openat; '': this clrprof knows none
+);
+
 CREATE TABLE counter (            -- what the operating system, the runtime and the program count: see counter_value
   id       INTEGER PRIMARY KEY,
   name     TEXT NOT NULL,         -- process.resident, or METER/INSTRUMENT

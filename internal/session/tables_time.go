@@ -87,6 +87,17 @@ var systemEventTable = tableOf("system_event", func(c *cells, r *SystemEvent) {
 	integer(c, &r.Migrations)
 })
 
+var systemEventCallTable = tableOf("system_event_call", func(c *cells, r *SystemEventCall) {
+	integer(c, &r.Event)
+	c.int64(&r.Number)
+	integer(c, &r.Calls)
+})
+
+var systemCallTable = tableOf("system_call", func(c *cells, r *SystemCall) {
+	c.int64(&r.Number)
+	c.text(&r.Name)
+})
+
 var cpuCounterTable = tableOf("cpu_counter", func(c *cells, r *CPUCounter) {
 	integer(c, &r.Process)
 	c.int64(&r.Position)

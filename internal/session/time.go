@@ -23,6 +23,16 @@ func (w *Writer) InsertSystemEvents(rows []SystemEvent) error {
 	return put(w, add, systemEventTable, rows)
 }
 
+// InsertSystemEventCalls adds rows.
+func (w *Writer) InsertSystemEventCalls(rows []SystemEventCall) error {
+	return put(w, add, systemEventCallTable, rows)
+}
+
+// ReplaceSystemCalls adds rows, or replaces those of the same number.
+func (w *Writer) ReplaceSystemCalls(rows []SystemCall) error {
+	return put(w, replace, systemCallTable, rows)
+}
+
 // ReplaceCPUCounters adds rows, or replaces those of the same process and position.
 func (w *Writer) ReplaceCPUCounters(rows []CPUCounter) error {
 	return put(w, replace, cpuCounterTable, rows)
@@ -101,6 +111,12 @@ func (s *Session) EachTimingInclusive(fn func(*TimingInclusive)) error {
 
 // SystemEvents returns the table system_event in the order of id: those of a thread are in the order of time.
 func (s *Session) SystemEvents() ([]SystemEvent, error) { return rows(s, systemEventTable) }
+
+// SystemEventCalls returns the table system_event_call, the rows of an event one behind the other.
+func (s *Session) SystemEventCalls() ([]SystemEventCall, error) { return rows(s, systemEventCallTable) }
+
+// SystemCalls returns the table system_call in the order of number.
+func (s *Session) SystemCalls() ([]SystemCall, error) { return rows(s, systemCallTable) }
 
 // CPUCounters returns the table cpu_counter in the order of process and position.
 func (s *Session) CPUCounters() ([]CPUCounter, error) { return rows(s, cpuCounterTable) }

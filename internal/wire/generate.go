@@ -62,6 +62,7 @@ func arenaConstants() []Constant {
 		{"REGION_SITE_TIMINGS", uint64(RegionSiteTimings), "struct wire_site_timing, by site"},
 		{"REGION_COUNTS", uint64(RegionCounts), "struct wire_counts, by timing"},
 		{"REGION_SYSTEM_EVENTS", uint64(RegionSystemEvents), "struct wire_system_event"},
+		{"REGION_SYSTEM_CALLS", uint64(RegionSystemCalls), "struct wire_system_call"},
 		{"REGION_TRACE", uint64(RegionTrace), "struct wire_trace_chunk"},
 		{"REGION_COUNT", RegionCount, ""},
 	}
@@ -298,7 +299,7 @@ func counterConstants() []Constant {
 func fixed() []any {
 	return []any{RegionEntry{}, LossEntry{}, Overhead{}, CPUCounter{}, Header{}, IP{}, Node{}, Site{}, SiteTiming{},
 		SiteDeaths{}, Ages{}, ThreadSet{}, Spells{}, Scope{}, Interaction{}, MeterValue{},
-		Timing{}, Waits{}, Acted{}, Inclusive{}, Counts{}, SystemEvent{},
+		Timing{}, Waits{}, Acted{}, Inclusive{}, Counts{}, SystemEvent{}, SystemCall{},
 		Clock{}, Activation{}, RecordHeader{}, ControlHeader{},
 		ControlChange{}, TraceEvent{}, TraceChunkHead{}, TraceChunk{}, Dormant{}}
 }

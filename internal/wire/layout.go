@@ -73,9 +73,11 @@ const (
 
 	RegionSystemEvents Region = 18 // intervals in which the operating system acted, where they are listed
 
-	RegionTrace Region = 19 // events of calls in their order, with a call trace only
+	RegionSystemCalls Region = 19 // which system calls there were in these intervals, one behind the other
 
-	RegionCount = 20
+	RegionTrace Region = 20 // events of calls in their order, with a call trace only
+
+	RegionCount = 21
 )
 
 // Loss is a reason for which something is missing from the counters.
@@ -560,6 +562,15 @@ type SystemEvent struct {
 	Ready       uint64 `doc:"it could have run"`
 	Calls       uint32 `doc:"system calls"`
 	Migrations  uint32 `doc:"moves to another processor"`
+	Named       uint32 `doc:"rows of RegionSystemCalls that say which these were, behind those of the event before"`
+	Reserved    uint32 `doc:""`
+}
+
+// SystemCall says how often a system call was made in a SystemEvent. The rows of an event are all there when it is;
+// calls that are in none of them have no name.
+type SystemCall struct {
+	Number uint32 `doc:"of the machine's table"`
+	Count  uint32 `doc:""`
 }
 
 // Counts are what CPU counters counted in the intervals of a timing, by counter. They are in the order of Timing.

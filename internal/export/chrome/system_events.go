@@ -57,6 +57,9 @@ func (w *writer) systemEvents() {
 				args[a.Key] = a.Value
 			}
 		}
+		if calls := e.SystemCalls(); calls != "" {
+			args["system_calls"] = calls
+		}
 		w.put(event{Phase: "X", PID: e.Of.PID, TID: track, Name: e.Reason(), Kind: "system", Time: at(e.From),
 			Took: at(e.To - e.From), Args: args})
 	}

@@ -37,6 +37,7 @@ func systemSchema() map[string]any {
 		{"key": "text", "label": "Why", "format": "string"},
 		{"key": "function", "label": "Function", "format": "string"},
 		{"key": "place", "label": "Line", "format": "string"},
+		{"key": "system_calls", "label": "Which calls", "format": "string"},
 	}
 	for _, a := range new(analysis.SystemEvent).Amounts() {
 		format := "integer"
@@ -88,6 +89,9 @@ func (w *writer) markEvents(m *markers, events []analysis.PlacedEvent) {
 			if a.Value != 0 {
 				data[a.Key] = a.Value
 			}
+		}
+		if calls := e.SystemCalls(); calls != "" {
+			data["system_calls"] = calls
 		}
 		m.add(w.text("Operating system"), categorySystem, milliseconds(e.From), milliseconds(e.To), data)
 	}

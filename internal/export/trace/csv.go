@@ -112,6 +112,9 @@ func (w *csvWriter) system(r *calltrace.Record) string {
 			text = fmt.Appendf(text, " %s=%d", a.Key, a.Value)
 		}
 	}
+	if calls := e.SystemCalls(); calls != "" {
+		text = fmt.Appendf(text, " (%s)", calls)
+	}
 	return string(text)
 }
 

@@ -157,6 +157,9 @@ func (w *jsonWriter) system(r *calltrace.Record, tid int64) error {
 			args = fmt.Appendf(args, `,"%s":%d`, a.Key, a.Value)
 		}
 	}
+	if calls := e.SystemCalls(); calls != "" {
+		args = fmt.Appendf(args, `,"system_calls":%s`, quoted(calls))
+	}
 	return w.args(string(args))
 }
 

@@ -44,6 +44,8 @@ func act(b *sessiontest.Builder, p session.ProcessID) {
 		e.event.ID, e.event.Timing = session.SystemEventID(i+1), e.timing
 		b.SystemEvents = append(b.SystemEvents, e.event)
 	}
+	b.SystemEventCalls = []session.SystemEventCall{{Event: 4, Number: 0, Calls: 1}}
+	b.SystemCalls = []session.SystemCall{{Number: 0, Name: "read"}}
 	b.Losses = append(b.Losses, session.Loss{Process: p, Reason: session.LossSystemEvents, Events: 6})
 }
 

@@ -21,6 +21,8 @@ type Times struct {
 	TimingBegan      []session.TimingBegan
 
 	SystemEvents          []session.SystemEvent
+	SystemEventCalls      []session.SystemEventCall
+	SystemCalls           []session.SystemCall
 	CPUCounters           []session.CPUCounter
 	TimingCounts          []session.TimingCount          // in order
 	TimingInclusiveCounts []session.TimingInclusiveCount // in order
@@ -41,6 +43,7 @@ func (t *Times) write(w *session.Writer) error {
 		w.InsertTimingValues(t.TimingValues), w.InsertTimingInclusives(t.TimingInclusives),
 		w.ReplaceTimingExtremes(t.TimingExtremes), w.ReplaceTimingRunning(t.TimingRunning),
 		w.InsertTimingBegan(t.TimingBegan), w.InsertSystemEvents(t.SystemEvents),
+		w.InsertSystemEventCalls(t.SystemEventCalls), w.ReplaceSystemCalls(t.SystemCalls),
 		w.ReplaceCPUCounters(t.CPUCounters), w.InsertTimingCounts(t.TimingCounts),
 		w.InsertTimingInclusiveCounts(t.TimingInclusiveCounts))
 }
@@ -383,6 +386,8 @@ func Acted() *Builder {
 		Blocked: 190_000_000})
 	add(3, session.SystemEvent{End: 600_100_000, Length: 10_000, Writes: 8})
 	add(1, session.SystemEvent{End: 10_000_000, Length: 5_000, Calls: 12, Migrations: 1})
+	b.SystemEventCalls = []session.SystemEventCall{{Event: 8, Number: 0, Calls: 7}, {Event: 8, Number: 202, Calls: 4}}
+	b.SystemCalls = []session.SystemCall{{Number: 0, Name: "read"}, {Number: 202, Name: "futex"}}
 	add(1, session.SystemEvent{End: 11_000_000, Length: 5_000, Migrations: 2})
 	return b
 }

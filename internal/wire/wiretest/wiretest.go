@@ -43,6 +43,7 @@ type Arena struct {
 	SiteTimings  []wire.SiteTiming
 	Counts       []wire.Counts
 	SystemEvents []wire.SystemEvent
+	SystemCalls  []wire.SystemCall
 	Trace        []wire.TraceChunk
 	Capacity     int // in place of the constant, when not 0; to be set before the first Write
 }
@@ -151,7 +152,7 @@ func (a *Arena) bytes(capacity int) ([]byte, error) {
 	b := make([]byte, wire.HeaderSize)
 	for i, table := range [wire.RegionCount]any{a.Log, a.IPs, a.Nodes, a.Sites, a.Deaths, a.Ages, a.ThreadSets,
 		a.Scopes, a.Interactions, a.MeterValues, a.Timings, a.Waits, a.Clocks, a.Activations, a.Acted, a.Inclusives,
-		a.SiteTimings, a.Counts, a.SystemEvents, a.Trace} {
+		a.SiteTimings, a.Counts, a.SystemEvents, a.SystemCalls, a.Trace} {
 		offset := len(b)
 		if reflect.ValueOf(table).Len() > 0 {
 			var err error
