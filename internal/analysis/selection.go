@@ -256,6 +256,9 @@ func (s Selection) Words(of *session.Session) ([]string, error) {
 		from, to, _ := s.Span(all)
 		out = append(out, fmt.Sprintf("%s to %s (whole slices)", from, to))
 	}
+	if s.terms.Marks != "" && !s.InTime() {
+		out = append(out, "the marks "+s.terms.Marks+" (in whole slices, which are all of the recording)")
+	}
 	if s.InGCs() {
 		out = append(out, s.GCs.String())
 	}

@@ -28,6 +28,7 @@ type Terms struct {
 	Hide       []string // functions that are left out of stacks
 	Filter     string   // clauses put together with and, or, not and parentheses: see parseFilter
 	FilterName string   // of the file that it is in; "": none
+	Marks      string   // A..B of the marks that From and To were made of; "": they were not
 	MayMiss    bool     // patterns of functions and types may match nothing
 	MyCode     bool     // stacks are shown with user code and what it calls alone
 	// CodeLevels is how much framework code MyCode shows; nil: DefaultCodeLevels.

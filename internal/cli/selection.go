@@ -124,7 +124,7 @@ func (f *selectionFlags) of(s *session.Session) (analysis.Terms, error) {
 		if err != nil {
 			return t, known(err)
 		}
-		from, to = time.Duration(begin), time.Duration(end)
+		from, to, t.Marks = time.Duration(begin), time.Duration(end), f.marks
 	}
 	if from < 0 || to < 0 || to != 0 && to <= from {
 		return t, usage("--from %s --to %s is not a span of time", from, to)

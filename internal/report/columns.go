@@ -23,7 +23,7 @@ func rowName(c *context, r *Row) Cell {
 	case rowType, rowSite:
 		return textCell(c.typeName(r.typ))
 	case rowRoot:
-		return textCell(c.rootName(r))
+		return textCell(rootName(r, c.functionName, c.staticName))
 	case rowLine:
 		return textCell(lineText(c.lines.get(r.line)))
 	case rowBody:
@@ -41,6 +41,12 @@ func shortRowName(c *context, r *Row) string {
 		return asyncName(r, c.shortFunctionName)
 	case rowType, rowSite:
 		return c.shortTypeName(r.typ)
+	case rowObject:
+		if r.typ != 0 { // else several objects
+			return c.shortTypeName(r.typ)
+		}
+	case rowRoot:
+		return rootName(r, c.shortFunctionName, c.shortStaticName)
 	}
 	return ""
 }

@@ -101,19 +101,19 @@ func flagText(flags int64) string {
 }
 
 // rootName says what a root is: "F, on the stack", "handle, pinning".
-func (c *context) rootName(r *Row) string {
+func rootName(r *Row, function func(session.FunctionID) string, static func(*session.SnapshotStatic) string) string {
 	var name string
 	if r.held.static != nil {
 		if r.held.static.OfThread {
-			return c.staticName(r.held.static) + " (thread static)"
+			return static(r.held.static) + " (thread static)"
 		}
-		return c.staticName(r.held.static) + " (static)"
+		return static(r.held.static) + " (static)"
 	}
 	switch r.held.kind {
 	case session.RootStack:
 		name = "on a stack"
 		if r.function != 0 {
-			name = c.functionName(r.function) + ", on the stack" // where names are cut, their ends are whole
+			name = function(r.function) + ", on the stack" // where names are cut, their ends are whole
 		}
 	case session.RootHandle:
 		name = "handle"

@@ -85,6 +85,7 @@ func terms(of *session.Session, v url.Values) (analysis.Terms, error) {
 		if t.From != 0 || t.To != 0 {
 			return t, bad("mark is a span of time, so it does not work with time")
 		}
+		t.Marks = span
 		t.From, t.To, err = analysis.ParseMarks(of, span)
 		if errors.Is(err, analysis.ErrMarkSpan) {
 			return t, bad("mark %q %w", span, err)

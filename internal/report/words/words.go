@@ -94,7 +94,7 @@ var sentences = map[report.NoteKind]string{
 		"object[] that a handle holds.",
 	report.NoteNoRoots:   "For no collection here it is known why objects survived: see run --roots.",
 	report.NoteSurvived:  "What survived GC %d (generation %d, at %s), and why; survivors N shows another.",
-	report.NoteTypePaths: "↳ where most of a type was created; types NAME, or --depth, shows all paths.",
+	report.NoteTypePaths: "↳ the path on which the largest part of a type was created; types NAME, or --depth, shows all paths.",
 	report.NoteWaitsForEnd: "%s of the blocked time is waiting for the end of Main, or for a stop of the program: " +
 		"the list of waits does not have it.",
 	report.NoteAlive:        "Alive: reachable at the end, by a last collection.",
