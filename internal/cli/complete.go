@@ -5,7 +5,9 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"runtime"
 	"runtime/debug"
+	"runtime/metrics"
 	"strings"
 	"sync"
 	"time"
@@ -24,6 +26,9 @@ import (
 // complete brings a recorded session to its last state: names and lines, then the derived tables. It is right to
 // call for a session in any state but recording.
 func complete(n *notes, path string) error {
+	// What the recording kept is of no more use, but by itself Go would look only after the heap had grown by what is
+	// read now.
+	runtime.GC()
 	w, err := session.Edit(path)
 	if err != nil {
 		return err
@@ -39,7 +44,10 @@ func complete(n *notes, path string) error {
 		}
 	}
 	if state != session.Complete {
-		err := rules.Complete(w, func(percent int) { n.work("adding up: %d %%", percent) })
+		err := rules.Complete(w, func(percent int) {
+			spareMore()
+			n.work("adding up: %d %%", percent)
+		})
 		if err != nil {
 			return err
 		}
@@ -112,8 +120,24 @@ func spareMemory(getenv func(string) string) {
 	}
 }
 
-// spareGC is by how many percent the heap grows from one collection to the next; Go's default is 100.
-const spareGC = 25
+// spareGC is by how many percent the heap grows from one collection to the next; Go's default is 100. A heap that has
+// become large grows by less: there are no more collections than before, and each takes milliseconds.
+const (
+	spareGC      = 25
+	spareLargeGC = 10
+	largeHeap    = 128 << 20
+)
+
+// spareMore lets the garbage collector run sooner still, once the heap is large.
+func spareMore() {
+	live := []metrics.Sample{{Name: "/gc/heap/live:bytes"}}
+	if metrics.Read(live); live[0].Value.Kind() != metrics.KindUint64 || live[0].Value.Uint64() < largeHeap {
+		return
+	}
+	if before := debug.SetGCPercent(spareLargeGC); before != spareGC { // what the environment says
+		debug.SetGCPercent(before)
+	}
+}
 
 func newRecoverCommand(e *environment) *cobra.Command {
 	output, force := "", false

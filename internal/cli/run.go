@@ -270,8 +270,9 @@ func (r *runFlags) record(e *environment, notes *notes, options collect.Options,
 	var released func()
 	options.Steer, released = r.steer.steering(notes, own.queue)
 	defer released()
-	if !isTerminal(e.stdout) { // otherwise it would stand in the middle of what the command prints
-		options.OnSlice = func(p collect.Progress) {
+	shown := !isTerminal(e.stdout) // otherwise it would stand in the middle of what the command prints
+	options.OnSlice = func(p collect.Progress) {
+		if spareMore(); shown {
 			notes.progress("recording: %s, %s", p.Age, plural(p.Processes, ".NET process", ".NET processes"))
 		}
 	}

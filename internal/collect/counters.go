@@ -12,26 +12,13 @@ import (
 	"github.com/clrprof/clrprof/internal/wire"
 )
 
-// counters of a timing; times in ticks. What the operating system did is apart: in most timings, nothing.
-type counters struct {
-	calls, ended, made uint64
-	elapsed, waited    uint64
-	open               uint64 // of an interval that never ended: it is not known whether the thread had a processor
-}
-
 // ended is a timing of the arena of which calls ended, and its row.
 type ended struct{ own, taken int32 }
 
 // count adds up the counters of the arena by the session's timings, and notes those whose calls ended since the last
 // sync, or in the last one all.
 func (t *times) count(r *Recorder, p *process, rows []wire.Timing, last bool) error {
-	if n := t.rows.Len(); n > cap(t.sums) {
-		t.sums = nil // the two need not be there at once
-		t.sums = make([]counters, n, n+n/growthPart)
-	} else {
-		t.sums = t.sums[:n]
-		clear(t.sums)
-	}
+	t.sums.reset(t.rows.Len())
 	for i := range t.waits {
 		t.waits[i] = wire.Waits{}
 	}
@@ -68,8 +55,8 @@ func (t *times) findEnded(p *process, rows []wire.Timing, last bool) error {
 	for i := range t.taken.Len() {
 		own := t.taken.At(i).own
 		_, ended := p.rec.Calls(int(own))
-		changed[own] = changed[own] || t.sums[own].ended != uint64(ended)
-		if last && !changed[own] && t.sums[own].ended != 0 {
+		changed[own] = changed[own] || t.sums.of(int(own)).ended != uint64(ended)
+		if last && !changed[own] && t.sums.of(int(own)).ended != 0 {
 			x := arena.Timing(&rows[i])
 			acted, err := actedOf(p, &x)
 			if err != nil {
@@ -111,15 +98,12 @@ func actedOf(p *process, x *wire.Timing) (wire.Acted, error) {
 	return arena.Acted(&rows[x.Acted-1]), nil
 }
 
-// growthPart is the part of its size by which room grows beyond what is needed.
-const growthPart = 4
-
 // addTail adds what a timing counts for its function itself. A thread may be between the additions to two counters, or
 // have been killed there: what is part of another is cut to it.
 func (t *times) addTail(read *waitsOf, row int, x *wire.Timing) error {
 	c := counters{calls: x.Calls, ended: min(x.Ended, x.Calls), made: x.Folded, elapsed: x.TailElapsed,
 		waited: min(x.TailWaited, x.TailElapsed)}
-	if err := t.sums[row].add(&c); err != nil {
+	if err := t.sums.add(row, &c); err != nil {
 		return err
 	}
 	return t.addWaits(read, row, x.TailWaits, c.ended+c.made)
@@ -131,7 +115,7 @@ func (t *times) addLead(read *waitsOf, row int, x *wire.Timing, folded bool) err
 	if !folded { // else the caller's Folded counts it
 		c.made = x.Calls
 	}
-	if err := t.sums[row].add(&c); err != nil {
+	if err := t.sums.add(row, &c); err != nil {
 		return err
 	}
 	return t.addWaits(read, row, x.LeadWaits, c.made)
@@ -171,20 +155,6 @@ func (w *waitsOf) at(number uint32) (wire.Waits, error) {
 	return arena.Waits(&w.rows[number-1]), nil
 }
 
-// add adds counters, all of which are bounded.
-func (c *counters) add(o *counters) error {
-	if err := bounded(o.calls, o.made, o.elapsed); err != nil {
-		return err
-	}
-	c.calls += o.calls
-	c.ended += o.ended
-	c.made += o.made
-	c.elapsed += o.elapsed
-	c.waited += o.waited
-	c.open += o.open
-	return bounded(c.calls, c.made, c.elapsed)
-}
-
 // addWaits adds waits, all of which are bounded.
 func addWaits(w, o *wire.Waits) error {
 	if err := bounded(o.Intervals, o.Voluntary, o.Preempted, o.Faults, o.Reads, o.Blocked, o.Ready); err != nil {
@@ -209,7 +179,7 @@ func bounded(counters ...uint64) error {
 
 // value converts the sums of a timing.
 func (t *times) value(i int, v *session.TimingValue) error {
-	c := &t.sums[i]
+	c := t.sums.of(i)
 	elapsed, err := t.clock.nanoseconds(c.elapsed)
 	if err != nil {
 		return err

@@ -20,7 +20,8 @@ func (t *times) stop(r *Recorder, p *process, h *wire.Header) ([]session.TimingR
 	}
 	var running []session.TimingRunning
 	for i := range t.rows.Len() {
-		calls, ticks := t.sums[i].calls-t.sums[i].ended, open[i]
+		sum := t.sums.of(i)
+		calls, ticks := sum.calls-sum.ended, open[i]
 		if calls == 0 && ticks == 0 {
 			continue
 		}
@@ -28,7 +29,7 @@ func (t *times) stop(r *Recorder, p *process, h *wire.Header) ([]session.TimingR
 		if err != nil {
 			return nil, err
 		}
-		if err := t.sums[i].add(&counters{elapsed: ticks, waited: ticks, open: ticks}); err != nil {
+		if err := t.sums.add(i, &counters{elapsed: ticks, waited: ticks, open: ticks}); err != nil {
 			return nil, err
 		}
 		running = append(running, session.TimingRunning{Timing: p.rec.TimingID(i), Calls: quantity.Count(calls),
@@ -67,7 +68,8 @@ func (t *times) openIntervals(r *Recorder, p *process, h *wire.Header) (map[int]
 		}
 		innermost := t.taken.At(int(n - 1))
 		id, ok := p.threads.id(uint32(i + 1))
-		if !ok || innermost.thread != short(id) || t.sums[innermost.own].calls == t.sums[innermost.own].ended {
+		sum := t.sums.of(int(innermost.own))
+		if !ok || innermost.thread != short(id) || sum.calls == sum.ended {
 			continue // the call of another thread, to which the room was given: this one has ended
 		}
 		until, err := t.threadEnd(r, p, uint32(i+1), end)

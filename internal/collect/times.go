@@ -24,7 +24,7 @@ type times struct {
 
 	taken pieces.List[taken]  // by index in the arena
 	rows  pieces.List[timing] // by index in the recording
-	sums  []counters          // by index in rows, of the whole run: room for one sync
+	sums  counterSums         // by index in rows, of the whole run: room for one sync
 	// of the few rows in which the operating system acted: of the whole run, room for one sync
 	waits []wire.Waits
 	ended []ended             // since the last sync

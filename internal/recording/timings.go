@@ -17,9 +17,10 @@ import (
 type timings struct {
 	written   session.ProcessTime
 	rows      pieces.List[timing]
-	known     map[key]int32 // index in rows
+	large     pieces.List[counted] // of the few rows that are not small
+	known     map[key]int32        // index in rows
 	fresh     []session.Timing
-	waits     []quantity.Waits // in slices, of the few rows in which the operating system acted
+	waits     []quantity.Waits // in slices, of the few folded calls in which the operating system acted
 	grown     []session.TimingValue
 	inclusive pieces.List[inclusive] // of folded calls
 }
@@ -27,12 +28,19 @@ type timings struct {
 // key is a thread and a node.
 type key struct{ thread, node short }
 
-// timing is a timing and what slices hold of it.
+// timing is a timing and what slices hold of it: no number above 32 bits, and nothing that the operating system did, or
+// all of it elsewhere.
 type timing struct {
-	id                 short
-	waits              int32 // index in waits; none
+	id                                  short
+	calls, ended, made, elapsed, waited uint32
+	large                               int32 // index in large; none
+}
+
+// counted is what slices hold of a timing.
+type counted struct {
 	calls, ended, made quantity.Count
 	elapsed, waited    quantity.Nanoseconds
+	quantity.Waits
 }
 
 // inclusive is session.TimingInclusive as far as slices hold it.
@@ -69,7 +77,7 @@ func (p *Process) Timing(thread session.ThreadID, node session.NodeID) (int32, e
 		*next++
 		i = int32(t.rows.Len())
 		t.known[k] = i
-		t.rows.Add(timing{id: short(*next), waits: none})
+		t.rows.Add(timing{id: short(*next), large: none})
 		t.fresh = append(t.fresh, session.Timing{ID: *next, Thread: thread, Node: node})
 	}
 	return i, nil
@@ -105,8 +113,8 @@ func (p *Process) TimingID(i int) session.TimingID { return session.TimingID(p.t
 
 // Calls is how many calls of a timing slices hold, and how many of them ended.
 func (p *Process) Calls(i int) (began, ended quantity.Count) {
-	row := p.timings.rows.At(i)
-	return row.calls, row.ended
+	v := p.timings.counted(i)
+	return v.Calls, v.Ended
 }
 
 // WaitingTimings is how many timings are not written.
@@ -165,18 +173,32 @@ func (p *Process) WriteGrown() error {
 // counted returns what slices hold of a timing.
 func (t *timings) counted(i int) session.TimingValue {
 	row := t.rows.At(i)
-	v := session.TimingValue{Calls: row.calls, Ended: row.ended, Made: row.made, Elapsed: row.elapsed,
-		Waited: row.waited}
-	if row.waits != none {
-		v.Waits = t.waits[row.waits]
+	if row.large != none {
+		c := t.large.At(int(row.large))
+		return session.TimingValue{Calls: c.calls, Ended: c.ended, Made: c.made, Elapsed: c.elapsed, Waited: c.waited,
+			Waits: c.Waits}
 	}
-	return v
+	return session.TimingValue{Calls: quantity.Count(row.calls), Ended: quantity.Count(row.ended),
+		Made: quantity.Count(row.made), Elapsed: quantity.Nanoseconds(row.elapsed),
+		Waited: quantity.Nanoseconds(row.waited)}
 }
 
+// setCounted keeps it. No number is negative: they only grow, from zero.
 func (t *timings) setCounted(i int, v *session.TimingValue) {
 	row := t.rows.At(i)
-	row.calls, row.ended, row.made, row.elapsed, row.waited = v.Calls, v.Ended, v.Made, v.Elapsed, v.Waited
-	t.setWaits(&row.waits, &v.Waits)
+	if row.large == none && v.Waits.IsZero() && max(uint64(v.Calls), uint64(v.Ended), uint64(v.Made), uint64(v.Elapsed),
+		uint64(v.Waited)) <= math.MaxUint32 {
+		*row = timing{row.id, uint32(v.Calls), uint32(v.Ended), uint32(v.Made), uint32(v.Elapsed), uint32(v.Waited),
+			none}
+		return
+	}
+	c := counted{v.Calls, v.Ended, v.Made, v.Elapsed, v.Waited, v.Waits}
+	if row.large == none {
+		*row = timing{id: row.id, large: int32(t.large.Len())}
+		t.large.Add(c)
+		return
+	}
+	*t.large.At(int(row.large)) = c
 }
 
 // setWaits keeps waits at an index, which is given to those that are not zero.
