@@ -23,12 +23,17 @@ func (d *Data) deriveAll() (*derivation, error) {
 	if err != nil {
 		return nil, err
 	}
+	return x, d.deriveParts(x)
+}
+
+// deriveParts makes all parts of the tables.
+func (d *Data) deriveParts(x *derivation) error {
 	for part := range derivedParts {
 		if x.need(part); part == lastOfTimes { // hundreds of bytes for each node
 			x.times = derivedTimes{}
 		}
 	}
-	return x, d.deriveWhole(x.Derived)
+	return d.deriveWhole(x.Derived)
 }
 
 // derivedPart is a part of the derived tables that takes long, and that not every view needs.

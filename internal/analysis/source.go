@@ -324,13 +324,17 @@ func CompleteWith(w *session.Writer, tell func(percent int), also func(*Source, 
 	if err != nil {
 		return err
 	}
-	x, err := d.deriveAll()
+	x, err := d.derive(true)
 	if err != nil {
 		return fmt.Errorf("session %s: %w", w.Path(), err)
 	}
 	derived := x.Derived
+	// before the times of nodes are let go of: adding them up again takes as long as all the rest
 	if err := also(&Source{session: w.Session, data: d, derived: x}, derived); err != nil {
 		return err
+	}
+	if err := d.deriveParts(x); err != nil {
+		return fmt.Errorf("session %s: %w", w.Path(), err)
 	}
 	return w.Batch(func() error {
 		if err := w.WriteDerived(derived); err != nil {

@@ -120,14 +120,16 @@ func (c *chains) ranks(functions int) []int32 {
 }
 
 // Uses returns what user code did, of what is selected, and of that what is asked for; nil: all.
-func (d *Data) Uses(asked *UsesOf) (*Uses, error) {
+func (d *Data) Uses(asked *UsesOf) (*Uses, error) { return d.uses(asked, d.exclusiveTimes()) }
+
+// uses is Uses with the times of nodes, nil: there are none.
+func (d *Data) uses(asked *UsesOf, times *nodeTimes) (*Uses, error) {
 	a := d.attribute()
 	u, places := &Uses{}, d.places(a)
 	objects, err := d.objectsOf(u, a, places, asked)
 	if err != nil {
 		return nil, err
 	}
-	times := d.exclusiveTimes()
 	d.addTimes(u, times)
 	all, of := d.chainsOf(a, d.nodesOf(objects, a, times != nil))
 	sites := int32(len(objects.sites))
@@ -233,6 +235,9 @@ func (v *Source) Uses(asked *UsesOf) (*Uses, error) {
 	d, err := v.load()
 	if err != nil {
 		return nil, err
+	}
+	if v.derived != nil {
+		return d.uses(asked, v.derived.exclusiveTimes())
 	}
 	return d.Uses(asked)
 }
