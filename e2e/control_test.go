@@ -233,7 +233,7 @@ func TestPausedFromOutside(t *testing.T) {
 					}
 					r := recordPausing(t, runtime.Command(dll, who, "3"), toggle, pausedModes[mode]...)
 					comparePaused(t, r, who, mode)
-					checkMarks(t, r, map[string]string{"outside": "nothing was recorded for ", "outside-thread": "of 1 thread nothing was recorded for "}[who])
+					checkMarks(t, r, map[string]string{"outside": "nothing was recorded for ", "outside-thread": "nothing was recorded of 1 thread."}[who])
 					type thread struct {
 						Name string `json:"name"`
 					}
