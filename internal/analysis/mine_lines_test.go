@@ -225,7 +225,7 @@ func TestUserLineCalls(t *testing.T) {
 			rt.Errorf("(-lines +user lines):\n%s", diff)
 		}
 	})
-	if calls == 0 {
+	if calls == 0 && !testing.Short() { // of few cases all can be without
 		t.Error("no line called anything")
 	}
 }
