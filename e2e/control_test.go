@@ -233,7 +233,7 @@ func TestPausedFromOutside(t *testing.T) {
 					}
 					r := recordPausing(t, runtime.Command(dll, who, "3"), toggle, pausedModes[mode]...)
 					comparePaused(t, r, who, mode)
-					checkMarks(t, r, map[string]string{"outside": "nothing was recorded for ", "outside-thread": "nothing was recorded of 1 thread."}[who])
+					checkMarks(t, r, map[string]string{"outside": "nothing was recorded for ", "outside-thread": "for a part of the run, nothing was recorded of 1 thread."}[who])
 					type thread struct {
 						Name string `json:"name"`
 					}
@@ -492,6 +492,7 @@ func recordAsked(t *testing.T, target *exec.Cmd, answer func(*testing.T, string,
 		t.Fatal(err)
 	}
 	var said strings.Builder
+	ready := false // the target can be there before the socket is
 	lines := bufio.NewScanner(stdout)
 	lines.Buffer(nil, 1<<20)
 	for lines.Scan() {
@@ -499,6 +500,12 @@ func recordAsked(t *testing.T, target *exec.Cmd, answer func(*testing.T, string,
 		said.WriteString(line + "\n")
 		if line != "pause" && line != "resume" {
 			continue
+		}
+		if !ready {
+			if c := run(t, "ctl", path, "wait", "ready"); c.exit != 0 {
+				t.Errorf("ctl wait ready: exit code %d: %s", c.exit, c.stderr)
+			}
+			ready = true
 		}
 		answer(t, path, cmd.Process, line)
 		if _, err := io.WriteString(stdin, "\n"); err != nil {

@@ -212,7 +212,7 @@ func TestAttachBackground(t *testing.T) {
 		if refused.exit != 124 {
 			t.Errorf("exit code %d: %s", refused.exit, refused.stderr)
 		}
-		oneLine(t, refused, "in the background", "clrprof env --lifetime")
+		oneLine(t, refused, "background garbage collection", "clrprof env --lifetime")
 		a := x.attach("memory")
 		if !strings.Contains(a.said(), "only allocations are recorded") {
 			t.Errorf("it says %q", a.said())

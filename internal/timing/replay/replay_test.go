@@ -58,7 +58,8 @@ func build(t testing.TB, more string) string {
 		"../../../agent/src/time.c", "../../../agent/src/timings.c",
 		"../../../agent/src/fold.c", "../../../agent/src/tails.c", "../../../agent/src/timers.c",
 		"../../../agent/src/control.c", "../../../agent/src/counters.c", "../../../agent/src/left_out.c",
-		"../../../agent/src/system_events.c", "../../../agent/src/arena.c")
+		"../../../agent/src/system_calls.c", "../../../agent/src/system_events.c",
+		"../../../agent/src/arena.c")
 	if out, err := exec.Command("gcc", args...).CombinedOutput(); err != nil {
 		t.Fatalf("compiling the agent: %v\n%s", err, out)
 	}
