@@ -29,7 +29,7 @@ func (d *Data) deriveAll() (*derivation, error) {
 // deriveParts makes all parts of the tables.
 func (d *Data) deriveParts(x *derivation) error {
 	for part := range derivedParts {
-		if x.need(part); part == lastOfTimes { // hundreds of bytes for each node
+		if x.need(part); part == lastOfTimes { // some hundred bytes for each node
 			x.times = derivedTimes{}
 		}
 	}
@@ -64,6 +64,11 @@ type derivation struct {
 	own   []q.Amount // by node
 	times derivedTimes
 	made  [derivedParts]bool
+
+	// all tables are made, to be stored, and nothing else is asked for: the rows of the call tree of times are made
+	// when they are written
+	toStore  bool
+	pathRows *pathTimes
 }
 
 // need makes a part of the tables.
@@ -92,7 +97,10 @@ func (d *Data) derive(groups bool) (*derivation, error) {
 	if err != nil {
 		return nil, err
 	}
-	own := make([]q.Amount, len(d.Nodes))
+	var own []q.Amount // stays so where nothing was allocated
+	if len(d.Sites) > 0 {
+		own = make([]q.Amount, len(d.Nodes))
+	}
 	byType := make([]q.Amount, len(d.Types))
 	byThread := make([]q.Amount, len(d.Threads))
 	for i, a := range bySite {
@@ -154,20 +162,29 @@ type callTree struct {
 
 // memoryPaths are amounts by merged node.
 type memoryPaths struct {
-	own, inclusive []q.Amount
-	keep           []bool // has a row in tables of amounts
+	own, inclusive []q.Amount // nil: nothing was allocated
+	keep           []bool     // has a row in tables of amounts
 }
 
-// callTree makes the tree of what nodes have of their own; times may be nil.
+// onMemoryPaths sums what nodes have of their own; nil: nothing was allocated.
+func onMemoryPaths(own []q.Amount, all *calltree.Merged) memoryPaths {
+	m := memoryPaths{keep: make([]bool, all.Len())}
+	if own == nil {
+		return m
+	}
+	m.own = calltree.Sum(own, all.Of, all.Len())
+	m.inclusive = calltree.Inclusive(all.Tree, m.own)
+	for i, v := range m.inclusive {
+		m.keep[i] = !v.IsZero() || !m.own[i].IsZero()
+	}
+	keepParents(all.Tree, m.keep)
+	return m
+}
+
+// callTree makes the tree of what nodes have of their own; both may be nil.
 func (d *Data) callTree(own []q.Amount, times *nodeTimes) *callTree {
 	all := d.merged()
-	t := &callTree{memory: memoryPaths{own: calltree.Sum(own, all.Of, all.Len())}}
-	t.memory.inclusive = calltree.Inclusive(all.Tree, t.memory.own)
-	t.memory.keep = make([]bool, all.Len())
-	for i, v := range t.memory.inclusive {
-		t.memory.keep[i] = !v.IsZero() || !t.memory.own[i].IsZero()
-	}
-	keepParents(all.Tree, t.memory.keep)
+	t := &callTree{memory: onMemoryPaths(own, all)}
 	keep := t.memory.keep
 	if times != nil {
 		t.time = times.kept(all)

@@ -45,7 +45,7 @@ func (x *derivation) onPaths() *timePaths {
 		t.paths = t.nodes.onPaths(x.callTree().Tree, x.data.pathOf(x.callTree()))
 	}
 	if t.placed {
-		t.nodes.own, t.nodes.counts, t.nodes.extents = nil, nil, nil // a hundred bytes for each node
+		t.nodes.own, t.nodes.extents = nil, nil // a hundred bytes for each node
 	}
 	return t.paths
 }
@@ -69,6 +69,9 @@ func (d *Data) deriveTimePart(x *derivation, part derivedPart) {
 			x.UserTimes = append(x.UserTimes, session.UserTime{Function: t.Function, FromFunction: t.From.Function,
 				FromLine: t.From.Line, Time: t.Time})
 		}
+		if x.toStore {
+			d.attributed = nil // eight bytes for each node, of use again where something was allocated
+		}
 		return
 	}
 	if part == derivedTimePlaces {
@@ -79,7 +82,9 @@ func (d *Data) deriveTimePart(x *derivation, part derivedPart) {
 	folded := x.times.nodes.folded
 	switch part {
 	case derivedTimePaths:
-		d.deriveTimePaths(x.Derived, x.callTree(), x.onPaths())
+		if x.pathRows = d.pathTimes(x.callTree(), x.onPaths()); !x.toStore {
+			x.PathTimes = x.pathRows.list()
+		}
 	case derivedTimeCalls:
 		d.deriveTimeCalls(x.Derived, x.callTree(), x.onPaths(), folded)
 	case derivedTimeFunctions:
@@ -99,7 +104,7 @@ func (x *derivation) onStacks() (*timePaths, []int32) {
 		return x.onPaths(), x.callTree().function
 	}
 	if x.times.byNode == nil {
-		x.times.byNode = &timePaths{Tree: d.tree, own: n.own, inclusive: n.own.inclusive(d.tree), counts: n.counts}
+		x.times.byNode = &timePaths{Tree: d.tree, own: n.own, inclusive: n.own.inclusive(d.tree)}
 	}
 	return x.times.byNode, d.nodeFunction
 }
@@ -110,7 +115,7 @@ func addTimes(a, b session.TimeValue) session.TimeValue {
 
 // pathOf returns the path of each node, or none.
 func (d *Data) pathOf(tree *callTree) []int32 {
-	out := make([]int32, len(d.Nodes))
+	out := make([]int32, d.tree.Len())
 	for i, m := range d.merged().Of {
 		out[i] = tree.of[m]
 	}
@@ -152,14 +157,22 @@ func (p *pathTimes) at(row int) session.PathTime {
 	}
 }
 
-// deriveTimePaths computes the rows of the call tree.
-func (d *Data) deriveTimePaths(out *session.Derived, tree *callTree, paths *timePaths) {
-	rows := d.pathTimes(tree, paths)
-	// growing would take as much again, several times over
-	out.PathTimes = make([]session.PathTime, 0, len(rows.of))
-	for row := range rows.of {
-		out.PathTimes = append(out.PathTimes, rows.at(row))
+// each makes the rows one by one.
+func (p *pathTimes) each(yield func(session.PathTime) bool) {
+	for row := range p.of {
+		if !yield(p.at(row)) {
+			return
+		}
 	}
+}
+
+// list makes all rows.
+func (p *pathTimes) list() []session.PathTime {
+	out := make([]session.PathTime, 0, len(p.of)) // growing would take as much again, several times over
+	for row := range p.of {
+		out = append(out, p.at(row))
+	}
+	return out
 }
 
 // deriveTimeCalls computes the rows of pairs of caller and callee.
@@ -223,15 +236,7 @@ func count(set []bool) int {
 
 // deriveTimePlaces computes where in a function: instructions, and lines with the bodies that are on none.
 func (d *Data) deriveTimePlaces(out *session.Derived, times *nodeTimes) {
-	inclusive := times.own.inclusive(d.tree)
-	at := d.placeTimes(times, inclusive, d.nodeInstruction, d.nodeInstruction, len(d.Instructions))
-	for i, v := range at {
-		if v.times != (session.TimeValue{}) {
-			out.InstructionTimes = append(out.InstructionTimes,
-				session.InstructionTime{Instruction: d.Instructions[i].ID, TimeValue: v.times})
-		}
-	}
-	place := make([]int32, len(d.Nodes)) // lines first, then bodies by function
+	place := make([]int32, d.tree.Len()) // lines first, then bodies by function
 	for i, in := range d.nodeInstruction {
 		place[i] = int32(len(d.Lines)) + d.nodeFunction[i]
 		if in >= 0 && d.instructionLine[in] >= 0 {
@@ -241,7 +246,16 @@ func (d *Data) deriveTimePlaces(out *session.Derived, times *nodeTimes) {
 			place[i] = none
 		}
 	}
-	for i, v := range d.placeTimes(times, inclusive, place, place, len(d.Lines)+len(d.Functions)) {
+	instructions := timedPlaces{place: d.nodeInstruction, called: d.nodeInstruction, places: len(d.Instructions)}
+	lines := timedPlaces{place: place, called: place, places: len(d.Lines) + len(d.Functions)}
+	d.addPlaces(times, &instructions, &lines)
+	for i, v := range instructions.times() {
+		if v.times != (session.TimeValue{}) {
+			out.InstructionTimes = append(out.InstructionTimes,
+				session.InstructionTime{Instruction: d.Instructions[i].ID, TimeValue: v.times})
+		}
+	}
+	for i, v := range lines.times() {
 		row := session.LineTime{TimeValue: v.times}
 		if function := i - len(d.Lines); function >= 0 {
 			row.Function = d.Functions[function].ID
@@ -265,23 +279,46 @@ type placeTime struct {
 	counts
 }
 
-// placeTimes returns the time of each place: inclusive while the place was on the stack, each interval once. called is
-// the place of nodes whose calls count there.
-func (d *Data) placeTimes(times *nodeTimes, inclusive *timeList, place, called []int32, places int) []placeTime {
-	of := inclusive.sumOf(d.tree.Topmost(place, places), place, places)
-	own, calls := times.own.sum(place, places), calltree.Sum(times.counts, called, places)
-	if f := times.folded; f != nil { // of folded calls it is only known what passed in the function itself
-		for i, inside := range f.inside {
-			if to := place[i]; inside && to >= 0 {
+// timedPlaces are places with their times: inclusive while the place was on the stack, each interval once.
+type timedPlaces struct {
+	place  []int32 // of each node
+	called []int32 // of nodes whose calls count there
+	places int
+
+	inclusive, own []q.Time
+	calls          []counts
+}
+
+// addPlaces adds up the times of places.
+func (d *Data) addPlaces(times *nodeTimes, all ...*timedPlaces) {
+	for _, p := range all {
+		p.own, p.calls = times.own.times(p.place, p.places), times.own.calls(p.called, p.places)
+	}
+	inclusive := times.own.inclusive(d.tree)
+	for _, p := range all {
+		p.inclusive = inclusive.presence(d.tree, p.place, p.places)
+	}
+	f := times.folded
+	if f == nil {
+		return
+	}
+	for i, inside := range f.inside { // of folded calls it is only known what passed in the function itself
+		for _, p := range all {
+			if to := p.place[i]; inside && to >= 0 {
 				has := f.of(int32(i))
-				of[to], own[to], calls[to] = of[to].Add(has.own), own[to].Add(has.own), calls[to].Add(has.counts)
+				p.inclusive[to], p.own[to] = p.inclusive[to].Add(has.own), p.own[to].Add(has.own)
+				p.calls[to] = p.calls[to].Add(has.counts)
 			}
 		}
 	}
-	out := make([]placeTime, places)
-	for i, c := range calls {
+}
+
+// times returns the time of each place.
+func (p *timedPlaces) times() []placeTime {
+	out := make([]placeTime, p.places)
+	for i, c := range p.calls {
 		out[i] = placeTime{session.TimeValue{Calls: c.made, Running: c.pending,
-			Times: q.Times{Inclusive: of[i], Exclusive: own[i]}}, c}
+			Times: q.Times{Inclusive: p.inclusive[i], Exclusive: p.own[i]}}, c}
 	}
 	return out
 }
@@ -293,7 +330,7 @@ func (r *timeRow) empty() bool { return r.TimeValue == session.TimeValue{} }
 func (n *nodeTimes) kept(all *calltree.Merged) []bool {
 	keep := make([]bool, all.Len())
 	for i, m := range all.Of {
-		keep[m] = keep[m] || !n.own.isZero(int32(i)) || !n.counts[i].IsZero()
+		keep[m] = keep[m] || !n.own.isZero(int32(i))
 	}
 	keepParents(all.Tree, keep)
 	return keep

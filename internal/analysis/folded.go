@@ -2,7 +2,6 @@ package analysis
 
 import (
 	"maps"
-	"slices"
 
 	"github.com/clrprof/clrprof/internal/calltree"
 	"github.com/clrprof/clrprof/internal/pieces"
@@ -17,9 +16,9 @@ type foldedTimes struct {
 	inside   []bool // by node: below that root, or one
 	end      []bool // by node: it stands for the folded calls that its parent made
 	at       map[int32]int32
-	rows     []foldedRow // of few nodes, by at
-	function []int32     // by node inside: its function
-	caller   []int32     // the same of a pair, else none
+	rows     pieces.List[foldedRow] // of few nodes, by at
+	function []int32                // by node inside: its function
+	caller   []int32                // the same of a pair, else none
 }
 
 // foldedRow is what a node has of folded calls.
@@ -36,17 +35,17 @@ type foldedRow struct {
 func (t *foldedTimes) row(node int32) *foldedRow {
 	at, ok := t.at[node]
 	if !ok {
-		at = int32(len(t.rows))
+		at = int32(t.rows.Len())
 		t.at[node] = at
-		t.rows = append(t.rows, foldedRow{})
+		t.rows.Add(foldedRow{})
 	}
-	return &t.rows[at]
+	return t.rows.At(int(at))
 }
 
 // of returns the row of a node, an empty one if it has none.
 func (t *foldedTimes) of(node int32) foldedRow {
 	if at, ok := t.at[node]; ok {
-		return t.rows[at]
+		return *t.rows.At(int(at))
 	}
 	return foldedRow{}
 }
@@ -57,23 +56,24 @@ func (t *foldedTimes) clone() *foldedTimes {
 		return nil
 	}
 	out := *t
-	out.at, out.rows = maps.Clone(t.at), slices.Clone(t.rows)
+	out.at, out.rows = maps.Clone(t.at), pieces.List[foldedRow]{}
+	for i := range t.rows.Len() {
+		out.rows.Add(*t.rows.At(i))
+	}
 	return &out
 }
 
 // takeOut makes times and calls of nodes what paths show: without those of folded calls, but with what stands for them.
 func (t *foldedTimes) takeOut(n *nodeTimes) {
 	for i, inside := range t.inside {
-		if node := int32(i); inside && (!n.own.isZero(node) || !n.counts[i].IsZero()) {
-			r := t.row(node)
-			r.own, r.counts = n.own.at(node), n.counts[i]
-			n.own.clear(node)
-			n.counts[i] = counts{}
+		if inside && !n.own.isZero(int32(i)) {
+			r := t.row(int32(i))
+			r.own, r.counts = n.own.time(int32(i)), n.own.counts(int32(i))
+			n.own.clear(int32(i))
 		}
 		if t.end[i] {
 			r := t.of(int32(i))
-			n.own.add(int32(i), &r.inclusive)
-			n.counts[i].calls += r.calls
+			n.own.add(int32(i), &r.inclusive, counts{calls: r.calls})
 		}
 	}
 }
@@ -90,7 +90,7 @@ func (d *Data) foldedNodes() []bool {
 	for i, p := range d.tree.Parent {
 		root := p == calltree.None && d.isPseudo(int32(i), session.NameFolded)
 		if root && out == nil {
-			out = make([]bool, len(d.Nodes))
+			out = make([]bool, d.tree.Len())
 		}
 		if out != nil {
 			out[i] = root || p >= 0 && out[p]
@@ -105,13 +105,13 @@ func (d *Data) foldedTimes(probes []probes) *foldedTimes {
 	if inside == nil && d.inclusives.rows == 0 {
 		return nil
 	}
-	n := len(d.Nodes)
+	n := d.tree.Len()
 	out := &foldedTimes{inside: inside, end: make([]bool, n), at: map[int32]int32{}, function: make([]int32, n),
 		caller: make([]int32, n)}
 	if inside == nil {
 		out.inside = make([]bool, n)
 	}
-	for i := range d.Nodes {
+	for i := range n {
 		out.function[i], out.caller[i] = none, none
 		if p := d.tree.Parent[i]; p >= 0 && out.inside[i] {
 			out.function[i] = d.nodeFunction[i]
@@ -137,14 +137,16 @@ func (d *Data) foldedTimes(probes []probes) *foldedTimes {
 type inclusiveCalls struct {
 	ended, made, eachEnded                            q.Count
 	elapsed, waited, eachElapsed, eachWaited, eachOff q.Nanoseconds
+
+	acted int32 // 1 + position of what the operating system did; 0: nothing
 }
 
 // eachMeasuredInclusive sums the time of folded calls that are selected, and calls fn for each timing that has some:
 // whole is that of all of its calls, each that of each call by itself.
 func (d *Data) eachMeasuredInclusive(fn func(timing int32, whole, each *measured)) {
-	at := make([]int32, len(d.Timings)) // 1 + position
+	at := make([]int32, d.timings.rows) // 1 + position
 	var sums pieces.List[inclusiveCalls]
-	waits, acted := map[int32]q.Waits{}, make([]bool, len(d.Timings))
+	var waits pieces.List[q.Waits]
 	counters := d.counts.measureFolds(d.in)
 	d.inclusives.each(func(slice, timing int32, r *session.TimingInclusive) {
 		if !d.in.inSlice(slice) || !lets(d.in.timings, timing) {
@@ -163,9 +165,15 @@ func (d *Data) eachMeasuredInclusive(fn func(timing int32, whole, each *measured
 		s.eachElapsed += r.EachElapsed
 		s.eachWaited += r.EachWaited
 		s.eachOff += r.EachOffCPU
-		if !r.Waits.IsZero() {
-			acted[timing], waits[timing] = true, waits[timing].Add(r.Waits)
+		if r.Waits.IsZero() {
+			return
 		}
+		if s.acted == 0 {
+			waits.Add(q.Waits{})
+			s.acted = int32(waits.Len())
+		}
+		w := waits.At(int(s.acted - 1))
+		*w = w.Add(r.Waits)
 	})
 	var whole, each measured
 	for i, n := range at {
@@ -174,8 +182,8 @@ func (d *Data) eachMeasuredInclusive(fn func(timing int32, whole, each *measured
 		}
 		s := sums.At(int(n - 1))
 		whole = measured{ended: s.ended, made: s.made, elapsed: s.elapsed, waited: s.waited}
-		if acted[i] {
-			whole.Waits = waits[int32(i)]
+		if s.acted != 0 {
+			whole.Waits = *waits.At(int(s.acted - 1))
 		}
 		each = measured{ended: s.eachEnded, made: s.eachEnded, elapsed: s.eachElapsed, waited: s.eachWaited,
 			Waits: q.Waits{OffCPU: s.eachOff}}

@@ -135,6 +135,9 @@ type Data struct {
 	paths     calltree.Merged
 	pathNodes bool // paths is there
 
+	// the session is being completed: the times of timings are added up once, and rows of Nodes and Timings may be gone
+	addedUpOnce bool
+
 	attributed *attribution // nil until something needs it
 	amounts    []q.Amount   // of sites, likewise
 	grows      []bool       // sites that only grow, likewise
@@ -222,7 +225,7 @@ func (d *Data) link() error {
 	if err := d.required(); err != nil {
 		return err
 	}
-	if err := d.timeTables.link(threads, nodes, d.sliceIndex); err != nil {
+	if err := d.timeTables.link(d.session, threads, nodes, d.sliceIndex); err != nil {
 		return err
 	}
 	var err error

@@ -57,7 +57,7 @@ func (d *Data) attribute() *attribution {
 		return d.attributed
 	}
 	user := d.userFunctions()
-	a := &attribution{make([]int32, len(d.Nodes)), make([]int32, len(d.Nodes))}
+	a := &attribution{make([]int32, d.tree.Len()), make([]int32, d.tree.Len())}
 	for n, function := range d.nodeFunction {
 		parent := d.tree.Parent[n]
 		a.function[n], a.nearest[n] = none, none
@@ -99,7 +99,7 @@ type places struct {
 func (d *Data) places(a *attribution) *places {
 	var found numbering[Place]
 	found.number(Place{})
-	p := &places{of: make([]int32, len(d.Nodes))}
+	p := &places{of: make([]int32, d.tree.Len())}
 	type known struct{ function, number int32 }
 	last := make([]known, len(d.Instructions)+1) // by instruction, after none: there are few, each in one function
 	for n := range p.of {
@@ -182,16 +182,27 @@ func (d *Data) UserAllocations() ([]UserAllocation, error) {
 func (d *Data) userTimes(times *nodeTimes) []UserTime {
 	a := d.attribute()
 	p := d.places(a)
-	rows := rowsWith(times.own.len(), func(node int32) bool { return times.measured(node) != (q.Time{}) })
-	var out []UserTime
-	var last uint64
-	for i, x := range sortRows(rows, keyColumn{func(node int32) int32 { return a.function[node] }, len(d.Functions)},
-		keyColumn{func(node int32) int32 { return p.at(a.nearest[node]) }, len(p.list)}) {
-		if i == 0 || x.key != last {
-			out = append(out, UserTime{Function: d.functionID(a.function[x.row]), From: p.list[p.at(a.nearest[x.row])]})
+	var groups pairNumbering
+	var found []q.Time // by the numbers of function and place: there are few
+	for node := range int32(times.own.len()) {
+		if !times.hasMeasured(node) {
+			continue
 		}
-		sum := &out[len(out)-1]
-		sum.Time, last = sum.Add(times.measured(x.row)), x.key
+		n := groups.number(pair{a.function[node], p.at(a.nearest[node])})
+		if int(n) == len(found) {
+			found = append(found, q.Time{})
+		}
+		times.addMeasured(&found[n], node)
+	}
+	order := rowsWith(len(found), func(int32) bool { return true })
+	slices.SortFunc(order, func(x, y int32) int {
+		a, b := groups.list[x], groups.list[y]
+		return cmp.Or(cmp.Compare(a.above, b.above), cmp.Compare(a.name, b.name))
+	})
+	out := make([]UserTime, len(order))
+	for i, n := range order {
+		g := groups.list[n]
+		out[i] = UserTime{Function: d.functionID(g.above), From: p.list[g.name], Time: found[n]}
 	}
 	return out
 }

@@ -105,8 +105,8 @@ func (d *Data) userPlaceTimes(places userPlaces, all *nodeTimes) []session.TimeV
 	if all == nil {
 		return nil
 	}
-	times := &nodeTimes{own: all.own, counts: all.counts, folded: all.folded.clone()}
-	inclusive, of := times.own.inclusive(d.tree), slices.Clone(places.of)
+	times := &nodeTimes{own: all.own, folded: all.folded.clone()}
+	of := slices.Clone(places.of)
 	called := slices.Clone(places.of)
 	for i, n := range d.attribute().nearest {
 		if n != int32(i) { // what framework code calls is no call of the line
@@ -122,8 +122,10 @@ func (d *Data) userPlaceTimes(places userPlaces, all *nodeTimes) []session.TimeV
 			times.folded.row(int32(i)).counts = counts{}
 		}
 	}
+	sums := timedPlaces{place: of, called: called, places: places.count()}
+	d.addPlaces(times, &sums)
 	out := make([]session.TimeValue, places.count())
-	for i, v := range d.placeTimes(times, inclusive, of, called, places.count()) {
+	for i, v := range sums.times() {
 		switch out[i] = v.times; {
 		case i >= int(places.firstProcess()):
 			out[i].Inclusive = out[i].Exclusive

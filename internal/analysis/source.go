@@ -324,6 +324,10 @@ func CompleteWith(w *session.Writer, tell func(percent int), also func(*Source, 
 	if err != nil {
 		return err
 	}
+	d.addedUpOnce, d.Timings = true, nil
+	if len(d.Sites) == 0 && len(d.Followed) == 0 {
+		d.Nodes = nil
+	}
 	x, err := d.derive(true)
 	if err != nil {
 		return fmt.Errorf("session %s: %w", w.Path(), err)
@@ -333,12 +337,19 @@ func CompleteWith(w *session.Writer, tell func(percent int), also func(*Source, 
 	if err := also(&Source{session: w.Session, data: d, derived: x}, derived); err != nil {
 		return err
 	}
+	x.toStore = true
+	d.dropTimings()
 	if err := d.deriveParts(x); err != nil {
 		return fmt.Errorf("session %s: %w", w.Path(), err)
 	}
 	return w.Batch(func() error {
 		if err := w.WriteDerived(derived); err != nil {
 			return err
+		}
+		if x.pathRows != nil {
+			if err := w.WritePathTimes(x.pathRows.each); err != nil {
+				return err
+			}
 		}
 		return w.SetState(session.Complete)
 	})

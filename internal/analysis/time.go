@@ -36,8 +36,6 @@ func (t *timeTables) read(s *session.Session) error {
 		func() error { return into(&t.Times, s.ProcessTimes) },
 		func() error { return into(&t.CPUCounters, s.CPUCounters) },
 		func() error { return into(&t.Timings, s.Timings) },
-		func() error { return t.values.read(s) },
-		func() error { return t.inclusives.read(s) },
 		func() error { return t.counts.read(s) },
 		func() error { return into(&t.TimingRunning, s.TimingRunning) },
 		func() error { return into(&t.TimingBegan, s.TimingBegan) },
@@ -50,7 +48,7 @@ func (t *timeTables) read(s *session.Session) error {
 }
 
 // link replaces ids by positions.
-func (t *timeTables) link(threads index[session.ThreadID], nodes index[session.NodeID],
+func (t *timeTables) link(s *session.Session, threads index[session.ThreadID], nodes index[session.NodeID],
 	times index[session.SliceID]) error {
 	t.timings = newIndex(t.Timings, func(r *session.Timing) session.TimingID { return r.ID })
 	err := atOnce(
@@ -63,10 +61,14 @@ func (t *timeTables) link(threads index[session.ThreadID], nodes index[session.N
 		}, "timing_running", "timing"),
 		refer(&t.beganOf, t.timings, t.TimingBegan, func(r *session.TimingBegan) session.TimingID { return r.Timing },
 			"timing_began", "timing"),
-		func() error { return t.values.link(t.timings, times) },
-		func() error { return t.inclusives.link(t.timings, times) },
 		func() error { return t.counts.link(t.timings, times) },
 	)
+	if err == nil {
+		err = t.values.read(s, t.timings, times)
+	}
+	if err == nil {
+		err = t.inclusives.read(s, t.timings, times)
+	}
 	if err != nil {
 		return err
 	}
@@ -81,6 +83,12 @@ func (t *timeTables) link(threads index[session.ThreadID], nodes index[session.N
 	return nil
 }
 
+// dropTimings lets go of what each timing has, once all is added up that will be.
+func (t *timeTables) dropTimings() {
+	t.Timings, t.timingThread, t.timingNode = nil, nil, nil
+	t.values, t.inclusives, t.counts = timeValues{}, inclusiveValues{}, countValues{}
+}
+
 // measured is what was measured of a timing, summed over slices.
 type measured struct {
 	calls, ended, made q.Count
@@ -90,27 +98,30 @@ type measured struct {
 	counters q.Counters
 }
 
-// measures are what was measured of each timing. There can be millions of timings, in few of which the operating system
-// acted.
+// measures are what was measured of each timing. There can be millions of timings, of most of which all numbers are
+// small.
 type measures struct {
-	rows     []measuredCalls
-	acted    []int32 // 1 + position in waits of what the operating system did; 0: nothing
-	waits    pieces.List[q.Waits]
+	small    []smallMeasure
+	large    pieces.List[measured]
 	counters []q.Counters // what CPU counters counted; nil: there are none
 }
 
-// measuredCalls is measured without what the operating system did.
-type measuredCalls struct {
-	calls, ended, made, running q.Count
-	elapsed, waited             q.Nanoseconds
+// smallMeasure is what was measured of a timing where no number is negative or above 32 bits, and the operating system
+// did nothing.
+type smallMeasure struct {
+	calls, ended, made, running, elapsed, waited uint32
+
+	large int32 // 1 + position in measures.large of what has more, and is there as a whole; 0: it is small
 }
 
 // of returns what was measured of a timing.
 func (m *measures) of(timing int) measured {
-	r := &m.rows[timing]
-	out := measured{r.calls, r.ended, r.made, r.running, r.elapsed, r.waited, q.Waits{}, q.Counters{}}
-	if at := m.acted[timing]; at > 0 {
-		out.Waits = *m.waits.At(int(at - 1))
+	r, out := &m.small[timing], measured{}
+	if r.large > 0 {
+		out = *m.large.At(int(r.large - 1))
+	} else {
+		out = measured{calls: q.Count(r.calls), ended: q.Count(r.ended), made: q.Count(r.made),
+			running: q.Count(r.running), elapsed: q.Nanoseconds(r.elapsed), waited: q.Nanoseconds(r.waited)}
 	}
 	if m.counters != nil {
 		out.counters = m.counters[timing]
@@ -118,9 +129,32 @@ func (m *measures) of(timing int) measured {
 	return out
 }
 
+// add adds to what was measured of a timing: no counters.
+func (m *measures) add(timing int32, v *measured) {
+	r := &m.small[timing]
+	if r.large == 0 && v.Waits.IsZero() {
+		calls, ended, made := int64(r.calls)+int64(v.calls), int64(r.ended)+int64(v.ended), int64(r.made)+int64(v.made)
+		running := int64(r.running) + int64(v.running)
+		elapsed, waited := int64(r.elapsed)+int64(v.elapsed), int64(r.waited)+int64(v.waited)
+		if uint64(calls|ended|made|running|elapsed|waited) <= math.MaxUint32 {
+			*r = smallMeasure{uint32(calls), uint32(ended), uint32(made), uint32(running), uint32(elapsed),
+				uint32(waited), 0}
+			return
+		}
+	}
+	if r.large == 0 {
+		m.large.Add(measured{calls: q.Count(r.calls), ended: q.Count(r.ended), made: q.Count(r.made),
+			running: q.Count(r.running), elapsed: q.Nanoseconds(r.elapsed), waited: q.Nanoseconds(r.waited)})
+		*r = smallMeasure{large: int32(m.large.Len())}
+	}
+	l := m.large.At(int(r.large - 1))
+	l.calls, l.ended, l.made, l.running = l.calls+v.calls, l.ended+v.ended, l.made+v.made, l.running+v.running
+	l.elapsed, l.waited, l.Waits = l.elapsed+v.elapsed, l.waited+v.waited, l.Waits.Add(v.Waits)
+}
+
 // all returns what was measured of all timings.
 func (m *measures) all() []measured {
-	out := make([]measured, len(m.rows))
+	out := make([]measured, len(m.small))
 	for i := range out {
 		out[i] = m.of(i)
 	}
@@ -129,36 +163,26 @@ func (m *measures) all() []measured {
 
 // measure sums what is selected, by timing.
 func (d *Data) measure() *measures {
-	out := &measures{rows: make([]measuredCalls, len(d.Timings)), acted: make([]int32, len(d.Timings)),
-		counters: d.counts.measure(d.in, len(d.Timings))}
+	out := &measures{small: make([]smallMeasure, d.timings.rows), counters: d.counts.measure(d.in, d.timings.rows)}
+	var sum measured
 	d.values.each(func(slice, timing int32, v *session.TimingValue) {
-		m := &out.rows[timing]
 		if !lets(d.in.timings, timing) {
 			return
 		}
+		sum = measured{}
 		shown := d.in.moved == nil || !d.in.moved[timing]
 		if shown && slice <= d.in.last {
-			m.running += v.Calls - v.Ended
+			sum.running = v.Calls - v.Ended
 		}
-		if !d.in.inSlice(slice) {
-			return
+		if d.in.inSlice(slice) {
+			if shown {
+				sum.calls = v.Calls
+			}
+			sum.ended, sum.made, sum.elapsed, sum.waited, sum.Waits = v.Ended, v.Made, v.Elapsed, v.Waited, v.Waits
 		}
-		if shown {
-			m.calls += v.Calls
+		if sum != (measured{}) {
+			out.add(timing, &sum)
 		}
-		m.ended += v.Ended
-		m.made += v.Made
-		m.elapsed += v.Elapsed
-		m.waited += v.Waited
-		if v.Waits.IsZero() {
-			return
-		}
-		if out.acted[timing] == 0 {
-			out.waits.Add(q.Waits{})
-			out.acted[timing] = int32(out.waits.Len())
-		}
-		waits := out.waits.At(int(out.acted[timing] - 1))
-		*waits = waits.Add(v.Waits)
 	})
 	return out
 }
@@ -253,43 +277,12 @@ func (c counts) Add(o counts) counts {
 // IsZero reports whether there are no calls.
 func (c counts) IsZero() bool { return c == counts{} }
 
-// extent is the range of single calls; the zero extent is that of no call.
-type extent struct {
-	session.Extremes
-	known bool
-}
-
-// Add returns the extent of the calls of both.
-func (e extent) Add(o extent) extent {
-	if !e.known || !o.known {
-		if o.known {
-			return o
-		}
-		return e
-	}
-	widen := func(a, b session.Range) session.Range {
-		return session.Range{Min: min(a.Min, b.Min), Max: max(a.Max, b.Max)}
-	}
-	return extent{session.Extremes{
-		ElapsedInclusive:     widen(e.ElapsedInclusive, o.ElapsedInclusive),
-		ElapsedExclusive:     widen(e.ElapsedExclusive, o.ElapsedExclusive),
-		ApplicationInclusive: widen(e.ApplicationInclusive, o.ApplicationInclusive),
-		ApplicationExclusive: widen(e.ApplicationExclusive, o.ApplicationExclusive),
-		CPUInclusive:         widen(e.CPUInclusive, o.CPUInclusive),
-		CPUExclusive:         widen(e.CPUExclusive, o.CPUExclusive),
-	}, true}
-}
-
-// IsZero reports whether there was no call.
-func (e extent) IsZero() bool { return !e.known }
-
 // nodeTimes is the exclusive time of each node, the calls there, and their extents.
 type nodeTimes struct {
-	own     *timeList    // as paths show them: without folded calls, but with what stands for them; nil: no more
-	counts  []counts     // likewise
+	own     *sums        // as paths show them: without folded calls, but with what stands for them; nil: no more
 	threads []threadTime // by position
 	merged  []int32      // the path of each node
-	extents []extent     // by path; nil: those of single calls are not known
+	extents *extents     // by path; nil: those of single calls are not known
 	folded  *foldedTimes // nil: there are none
 }
 
@@ -300,7 +293,7 @@ type threadTime struct {
 
 // nodeTimes sums the corrected times of what is selected, with the extents of calls; nil if there are none.
 func (d *Data) nodeTimes() (*nodeTimes, error) {
-	if len(d.Timings) == 0 {
+	if d.timings.rows == 0 {
 		return nil, nil
 	}
 	n, all := (*nodeTimes)(nil), (*calltree.Merged)(nil)
@@ -312,17 +305,18 @@ func (d *Data) nodeTimes() (*nodeTimes, error) {
 	if !d.in.selection.singleCalls() { // extremes are those of the whole run, and of whole calls
 		return n, nil
 	}
-	n.extents = make([]extent, all.Len())
+	n.extents = &extents{small: make([]smallExtent, all.Len())}
 	return n, d.eachExtreme(func(timing int32, e *session.Extremes) {
 		if !lets(d.in.timings, timing) {
 			return
 		}
-		node := d.timingNode[timing]
-		sum := &n.extents[n.merged[node]]
+		node, call := d.timingNode[timing], extent{*e, true}
 		if n.folded != nil && n.folded.caller[node] >= 0 {
-			sum = &n.folded.row(node).extent
+			sum := &n.folded.row(node).extent
+			*sum = sum.Add(call)
+			return
 		}
-		*sum = sum.Add(extent{*e, true})
+		n.extents.add(n.merged[node], &call)
 	})
 }
 
@@ -342,25 +336,28 @@ func (d *Data) eachExtreme(fn func(timing int32, e *session.Extremes)) error {
 
 // exclusiveTimes is nodeTimes without extents.
 func (d *Data) exclusiveTimes() *nodeTimes {
-	if len(d.Timings) == 0 {
+	if d.timings.rows == 0 {
 		return nil
 	}
-	n := &nodeTimes{own: newTimeList(len(d.Nodes)), counts: make([]counts, len(d.Nodes)),
-		threads: make([]threadTime, len(d.Threads))}
-	probes := d.probesOf()
-	for i, all := 0, d.measure(); i < len(all.rows); i++ {
-		if all.rows[i] == (measuredCalls{}) && all.acted[i] == 0 && all.counters == nil {
+	n, probes := &nodeTimes{own: newSums(d.tree.Len()), threads: make([]threadTime, len(d.Threads))}, d.probesOf()
+	all := d.measure()
+	if d.addedUpOnce {
+		d.values = timeValues{}
+	}
+	var t, nothing q.Time
+	for i := range all.small {
+		if all.small[i] == (smallMeasure{}) && all.counters == nil {
 			continue // most timings of a selection
 		}
 		m := all.of(i)
 		thread, node := d.timingThread[i], d.timingNode[i]
-		t, c := m.correct(processOf(probes, d.threadProcess[thread])).Time, counts{m.calls, m.running, m.made, 0}
-		n.own.add(node, &t)
-		n.counts[node] = n.counts[node].Add(c)
-		of := &n.threads[thread]
-		of.Time, of.counts = of.Time.Add(t), of.counts.Add(c)
-		if p := d.tree.Parent[node]; p >= 0 {
-			n.counts[p].pending += m.running
+		t = m.correct(processOf(probes, d.threadProcess[thread])).Time
+		c := counts{calls: m.calls, running: m.running, made: m.made}
+		n.own.add(node, &t, c)
+		n.threads[thread].Time = n.threads[thread].Time.Add(t)
+		n.threads[thread].counts = n.threads[thread].counts.Add(c)
+		if p := d.tree.Parent[node]; p >= 0 && m.running != 0 {
+			n.own.add(p, &nothing, counts{pending: m.running})
 		}
 	}
 	if n.folded = d.foldedTimes(probes); n.folded != nil {
@@ -372,7 +369,7 @@ func (d *Data) exclusiveTimes() *nodeTimes {
 // measured returns the exclusive time of a node with that of folded calls where it passed, in place of what stands for
 // them.
 func (n *nodeTimes) measured(node int32) q.Time {
-	own := n.own.at(node)
+	own := n.own.time(node)
 	if n.folded != nil && n.folded.end[node] {
 		own = own.Sub(n.folded.of(node).inclusive)
 	}
@@ -380,6 +377,23 @@ func (n *nodeTimes) measured(node int32) q.Time {
 		own = n.folded.of(node).own
 	}
 	return own
+}
+
+// addMeasured adds the time that measured returns.
+func (n *nodeTimes) addMeasured(sum *q.Time, node int32) {
+	if n.folded == nil || !n.folded.end[node] && !n.folded.inside[node] {
+		n.own.addTo(sum, node)
+		return
+	}
+	*sum = sum.Add(n.measured(node))
+}
+
+// hasMeasured reports whether measured returns any time.
+func (n *nodeTimes) hasMeasured(node int32) bool {
+	if n.folded != nil && (n.folded.inside[node] || n.folded.end[node]) {
+		return n.measured(node) != q.Time{}
+	}
+	return n.own.hasTime(node)
 }
 
 func processOf(all []probes, process int32) probes {
@@ -392,9 +406,9 @@ func processOf(all []probes, process int32) probes {
 // timePaths are times by path.
 type timePaths struct {
 	calltree.Tree
-	own, inclusive *timeList
-	counts         []counts
-	extents        []extent // nil: they are not known
+	own, inclusive *sums
+	extents        *extents // by merged path; nil: they are not known
+	merged         []int32  // the merged path of each path
 	ends           []bool   // paths that stand for folded calls, which have none; nil: none do
 }
 
@@ -409,21 +423,29 @@ func (n *nodeTimes) onPaths(tree calltree.Tree, of []int32) *timePaths {
 			}
 		}
 	}
-	p := &timePaths{Tree: tree, ends: ends}
-	p.own, p.counts = n.own.sumList(of, tree.Len()), calltree.Sum(n.counts, of, tree.Len())
+	p := &timePaths{Tree: tree, ends: ends, own: n.own.group(of, tree.Len())}
 	p.inclusive = p.own.inclusive(tree)
 	if n.extents == nil {
 		return p
 	}
-	p.extents = make([]extent, tree.Len())
-	taken := make([]bool, len(n.extents))
-	for node, merged := range n.merged { // of a merged path all nodes are on the same path of the tree
-		if path := of[node]; path >= 0 && !taken[merged] {
-			taken[merged] = true
-			p.extents[path] = p.extents[path].Add(n.extents[merged])
+	p.extents, p.merged = n.extents, make([]int32, tree.Len())
+	for i := range p.merged {
+		p.merged[i] = none
+	}
+	for node, merged := range n.merged { // of a merged path all nodes are on one path of the tree, and alone there
+		if path := of[node]; path >= 0 {
+			p.merged[path] = merged
 		}
 	}
 	return p
+}
+
+// extent returns that of a path.
+func (p *timePaths) extent(path int32) extent {
+	if p.extents == nil || p.merged[path] == none {
+		return extent{}
+	}
+	return p.extents.at(p.merged[path])
 }
 
 // timeRow is a row of a derived table whose rows have calls of their own.
@@ -444,13 +466,15 @@ func (p *timePaths) group(group []int32, groups int) []timeRow {
 			}
 		}
 	}
-	inclusive := p.inclusive.sumOf(p.Topmost(group, groups), group, groups)
-	exclusive := p.own.sum(group, groups)
-	each := p.inclusive.sum(group, groups) // a path is in a group by itself, also within another of the group
-	calls := calltree.Sum(p.counts, group, groups)
+	inclusive := p.inclusive.presence(p.Tree, group, groups)
+	exclusive := p.own.times(group, groups)
+	each := p.inclusive.times(group, groups) // a path is in a group by itself, also within another of the group
+	calls := p.own.calls(group, groups)
 	extents := make([]extent, groups)
-	if p.extents != nil {
-		extents = calltree.Sum(p.extents, group, groups)
+	for path, to := range group {
+		if to >= 0 {
+			extents[to] = extents[to].Add(p.extent(int32(path)))
+		}
 	}
 	out := make([]timeRow, groups)
 	for i := range out {
@@ -470,14 +494,11 @@ func singleCalls(each q.Time, e session.Extremes) session.SingleCalls {
 
 // path returns the row of one path.
 func (p *timePaths) path(i int32) timeRow {
-	var e extent
-	if p.extents != nil {
-		e = p.extents[i]
-	}
-	inclusive := p.inclusive.at(i)
+	e := p.extent(i)
+	calls, inclusive := p.own.counts(i), p.inclusive.time(i)
 	return timeRow{
-		session.TimeValue{Calls: p.counts[i].calls, Running: p.counts[i].running,
-			Times: q.Times{Inclusive: inclusive, Exclusive: p.own.at(i)}},
+		session.TimeValue{Calls: calls.calls, Running: calls.running,
+			Times: q.Times{Inclusive: inclusive, Exclusive: p.own.time(i)}},
 		singleCalls(inclusive, e.Extremes), e.known,
 	}
 }

@@ -1,6 +1,7 @@
 package analysis
 
 import (
+	"cmp"
 	"encoding/binary"
 	"fmt"
 
@@ -48,45 +49,38 @@ func (n *numbers) next() int64 {
 	return value
 }
 
-// timeValues is the table timing_value in some 20 bytes for each row, in place of 112: where there are many paths there
-// are some million rows, and most of their numbers are small. Each is a varint.
+// timeValues is the table timing_value in some 15 bytes for each row, in place of 112: where there are many paths there
+// are some million rows, and most of their numbers are small. Each is a varint; slice and timing are the differences to
+// those of the row before.
 type timeValues struct {
-	packed    packed
-	ofTimings idRange[session.TimingID]
-	ofSlices  idRange[session.SliceID]
-	timings   index[session.TimingID]
-	slices    index[session.SliceID]
-}
-
-// idRange is the least and the greatest of the ids that rows refer to.
-type idRange[ID ~int64 | ~uint32] struct{ least, most ID }
-
-// add adds an id; first: there was none.
-func (r *idRange[ID]) add(id ID, first bool) {
-	if first {
-		*r = idRange[ID]{id, id}
+	packed  packed
+	timings index[session.TimingID]
+	slices  index[session.SliceID]
+	last    struct { // of the rows that were added
+		slice  session.SliceID
+		timing session.TimingID
 	}
-	r.least, r.most = min(r.least, id), max(r.most, id)
+	wrong error // with the first reference to nothing
 }
 
-// isIn reports whether it is known without a look at each id that all of them are in an index, or 0.
-func (r *idRange[ID]) isIn(x index[ID]) bool {
-	return x.ids == nil && r.least >= 0 && int64(r.most) <= int64(x.rows)
-}
-
-// read reads the table.
-func (v *timeValues) read(s *session.Session) error {
-	return s.EachTimingValue(v.add)
+// read reads the table, and checks the references.
+func (v *timeValues) read(s *session.Session, timings index[session.TimingID], slices index[session.SliceID]) error {
+	v.timings, v.slices = timings, slices
+	if err := s.EachTimingValue(v.add); err != nil {
+		return err
+	}
+	return v.wrong
 }
 
 // add adds a row.
 func (v *timeValues) add(r *session.TimingValue) {
-	row := [...]int64{int64(r.Slice), int64(r.Timing), int64(r.Calls), int64(r.Ended), int64(r.Made), int64(r.Elapsed),
-		int64(r.Waited), 0, int64(r.Intervals), int64(r.Voluntary), int64(r.Preempted), int64(r.Faults), int64(r.Reads),
-		int64(r.OffCPU), int64(r.Blocked), int64(r.Ready)}
-	first := len(v.packed) == 0
-	v.ofTimings.add(r.Timing, first)
-	v.ofSlices.add(r.Slice, first)
+	if v.wrong == nil {
+		v.wrong = v.check(r)
+	}
+	row := [...]int64{int64(r.Slice - v.last.slice), int64(r.Timing) - int64(v.last.timing), int64(r.Calls),
+		int64(r.Ended), int64(r.Made), int64(r.Elapsed), int64(r.Waited), 0, int64(r.Intervals), int64(r.Voluntary),
+		int64(r.Preempted), int64(r.Faults), int64(r.Reads), int64(r.OffCPU), int64(r.Blocked), int64(r.Ready)}
+	v.last.slice, v.last.timing = r.Slice, r.Timing
 	const withoutWaits = 8
 	if r.Waits.IsZero() {
 		v.packed.add(row[:withoutWaits]...)
@@ -96,13 +90,30 @@ func (v *timeValues) add(r *session.TimingValue) {
 	v.packed.add(row[:]...)
 }
 
+// check checks the references of a row.
+func (v *timeValues) check(r *session.TimingValue) error {
+	if timing, _ := v.timings.find(r.Timing); timing == none {
+		return fmt.Errorf("%w: a row of timing_value refers to timing %d, which does not exist", session.ErrCorrupt,
+			r.Timing)
+	}
+	if _, ok := v.slices.find(r.Slice); !ok {
+		return fmt.Errorf("%w: a row of timing_value refers to slice %d, which does not exist", session.ErrCorrupt,
+			r.Slice)
+	}
+	return nil
+}
+
 // each calls fn with each row, in the order of slice and timing, and the positions of its slice, or none, and of its
 // timing. The row is overwritten by the next one.
 func (v *timeValues) each(fn func(slice, timing int32, row *session.TimingValue)) {
 	var r session.TimingValue
-	all := numbers{parts: v.packed}
+	all, slice := numbers{parts: v.packed}, int32(none)
 	for next := all.next; all.more(); {
-		r.Slice, r.Timing = session.SliceID(next()), session.TimingID(next())
+		if further := session.SliceID(next()); further != 0 {
+			r.Slice += further
+			slice, _ = v.slices.find(r.Slice)
+		}
+		r.Timing = session.TimingID(int64(r.Timing) + next())
 		r.Calls, r.Ended, r.Made = q.Count(next()), q.Count(next()), q.Count(next())
 		r.Elapsed, r.Waited = q.Nanoseconds(next()), q.Nanoseconds(next())
 		r.Waits = q.Waits{}
@@ -111,7 +122,6 @@ func (v *timeValues) each(fn func(slice, timing int32, row *session.TimingValue)
 				Faults: q.Count(next()), Reads: q.Count(next()), OffCPU: q.Nanoseconds(next()),
 				Blocked: q.Nanoseconds(next()), Ready: q.Nanoseconds(next())}
 		}
-		slice, _ := v.slices.find(r.Slice)
 		timing, _ := v.timings.find(r.Timing)
 		fn(slice, timing, &r)
 	}
@@ -134,12 +144,23 @@ func inclusiveNumbers(r *session.TimingInclusive) [18]int64 {
 		int64(r.EachCalls), int64(r.EachElapsed), int64(r.EachWaited), int64(r.EachOffCPU)}
 }
 
-func (v *inclusiveValues) read(s *session.Session) error {
-	return s.EachTimingInclusive(func(r *session.TimingInclusive) {
+// read reads the table, and checks the references.
+func (v *inclusiveValues) read(s *session.Session, timings index[session.TimingID],
+	slices index[session.SliceID]) error {
+	v.timings, v.slices = timings, slices
+	var wrong error
+	err := s.EachTimingInclusive(func(r *session.TimingInclusive) {
+		timing, _ := timings.find(r.Timing)
+		slice, _ := slices.find(r.Slice)
+		if wrong == nil && (timing == none || slice == none && r.Slice != 0) {
+			wrong = fmt.Errorf("%w: a row of timing_inclusive refers to timing %d and slice %d, one of which does "+
+				"not exist", session.ErrCorrupt, r.Timing, r.Slice)
+		}
 		row := inclusiveNumbers(r)
 		v.packed.add(row[:]...)
 		v.rows++
 	})
+	return cmp.Or(err, wrong)
 }
 
 // each calls fn as timeValues.each does.
@@ -163,38 +184,4 @@ func (v *inclusiveValues) each(fn func(slice, timing int32, row *session.TimingI
 		timing, _ := v.timings.find(r.Timing)
 		fn(slice, timing, &r)
 	}
-}
-
-// link checks the references.
-func (v *inclusiveValues) link(timings index[session.TimingID], slices index[session.SliceID]) error {
-	v.timings, v.slices = timings, slices
-	var err error
-	v.each(func(slice, timing int32, row *session.TimingInclusive) {
-		if err == nil && (timing == none || slice == none && row.Slice != 0) {
-			err = fmt.Errorf("%w: a row of timing_inclusive refers to timing %d and slice %d, one of which does "+
-				"not exist", session.ErrCorrupt, row.Timing, row.Slice)
-		}
-	})
-	return err
-}
-
-// link checks the references.
-func (v *timeValues) link(timings index[session.TimingID], slices index[session.SliceID]) error {
-	v.timings, v.slices = timings, slices
-	if v.ofTimings.isIn(timings) && v.ofTimings.least > 0 && v.ofSlices.isIn(slices) {
-		return nil
-	}
-	var err error
-	v.each(func(slice, timing int32, row *session.TimingValue) {
-		switch {
-		case err != nil:
-		case timing == none:
-			err = fmt.Errorf("%w: a row of timing_value refers to timing %d, which does not exist", session.ErrCorrupt,
-				row.Timing)
-		case slice == none && row.Slice != 0:
-			err = fmt.Errorf("%w: a row of timing_value refers to slice %d, which does not exist", session.ErrCorrupt,
-				row.Slice)
-		}
-	})
-	return err
 }

@@ -27,7 +27,8 @@ func TestTimeValues(t *testing.T) {
 	}
 	timings := []session.TimingID{1, 2, 3, 7, 9}
 	slices := []session.SliceID{1, 2, 5}
-	var values timeValues
+	values := timeValues{timings: index[session.TimingID]{len(timings), timings},
+		slices: index[session.SliceID]{len(slices), slices}}
 	var want []session.TimingValue
 	for range 10_000 {
 		r := session.TimingValue{Slice: append(slices, 0)[random.IntN(4)], Timing: timings[random.IntN(5)],
@@ -41,9 +42,8 @@ func TestTimeValues(t *testing.T) {
 		want = append(want, r)
 		values.add(&r)
 	}
-	if err := values.link(index[session.TimingID]{len(timings), timings},
-		index[session.SliceID]{len(slices), slices}); err != nil {
-		t.Fatal(err)
+	if values.wrong != nil {
+		t.Fatal(values.wrong)
 	}
 	var got []session.TimingValue
 	values.each(func(slice, timing int32, row *session.TimingValue) {
@@ -71,10 +71,9 @@ func TestTimeValuesReferences(t *testing.T) {
 		{session.TimingValue{Slice: 2, Timing: 1}, true},
 		{session.TimingValue{Slice: -1, Timing: 1}, true},
 	} {
-		var values timeValues
+		values := timeValues{timings: index[session.TimingID]{rows: 1}, slices: index[session.SliceID]{rows: 1}}
 		values.add(&tt.row)
-		if err := values.link(index[session.TimingID]{rows: 1}, index[session.SliceID]{rows: 1}); errors.Is(err,
-			session.ErrCorrupt) != tt.bad || (err != nil) != tt.bad {
+		if err := values.wrong; errors.Is(err, session.ErrCorrupt) != tt.bad || (err != nil) != tt.bad {
 			t.Errorf("%+v: %v", tt.row, err)
 		}
 	}

@@ -58,7 +58,7 @@ func (c *chains) longer(parent, function int32) int32 {
 // What is asked for of a node must be asked for of all between it and user code; nil: all nodes.
 func (d *Data) chainsOf(a *attribution, asked []bool) (chains, []int32) {
 	c := chains{parent: []int32{none}, function: []int32{none}, at: map[[2]int32]int32{}}
-	of := make([]int32, len(d.Nodes))
+	of := make([]int32, d.tree.Len())
 	for n := range of {
 		parent := d.tree.Parent[n]
 		switch {
@@ -140,13 +140,13 @@ func (d *Data) uses(asked *UsesOf, times *nodeTimes) (*Uses, error) {
 		return row - sites
 	}
 	called := d.calledFirst(&all, asked)
-	rows := rowsWith(len(objects.sites)+len(d.Nodes), func(row int32) bool {
+	rows := rowsWith(len(objects.sites)+d.tree.Len(), func(row int32) bool {
 		if row < sites {
 			return true
 		}
 		n := row - sites
 		return times != nil && of[n] != none && called[of[n]] &&
-			(times.counts[n].calls != 0 || times.measured(n) != (q.Time{}))
+			(times.own.counts(n).calls != 0 || times.measured(n) != (q.Time{}))
 	})
 	ranks := all.ranks(len(d.Functions))
 	keys := []keyColumn{{func(row int32) int32 { return places.at(a.nearest[node(row)]) }, len(places.list)},
@@ -172,7 +172,8 @@ func (d *Data) uses(asked *UsesOf, times *nodeTimes) (*Uses, error) {
 					x.Growing = x.Growing || objects.growing != nil && objects.growing[objects.sites[row]]
 				} else {
 					n := node(row)
-					x.Time, x.Calls = x.Time.Add(times.measured(n)), x.Calls+times.counts[n].calls
+					times.addMeasured(&x.Time, n)
+					x.Calls += times.own.counts(n).calls
 				}
 			}
 			fn(&x)
@@ -186,7 +187,7 @@ func (d *Data) nodesOf(objects *usedObjects, a *attribution, all bool) []bool {
 	if all {
 		return nil
 	}
-	out := make([]bool, len(d.Nodes))
+	out := make([]bool, d.tree.Len())
 	for _, site := range objects.sites {
 		for n := d.siteNode[site]; !out[n]; n = d.tree.Parent[n] {
 			if out[n] = true; a.nearest[n] == n {
@@ -226,7 +227,7 @@ func (d *Data) addTimes(u *Uses, times *nodeTimes) {
 		return
 	}
 	for node := range times.own.len() {
-		u.Time = u.Time.Add(times.measured(int32(node)))
+		times.addMeasured(&u.Time, int32(node))
 	}
 }
 

@@ -78,7 +78,7 @@ func (d *Data) objectsOf(u *Uses, a *attribution, p *places, asked *UsesOf) (*us
 
 // nodePlaces returns the number of the place of each node; that of the zero Place where no user code is on the stack.
 func (d *Data) nodePlaces(a *attribution, p *places) []int32 {
-	out := make([]int32, len(d.Nodes))
+	out := make([]int32, d.tree.Len())
 	for n := range out {
 		out[n] = p.at(a.nearest[n])
 	}

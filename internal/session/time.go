@@ -1,5 +1,7 @@
 package session
 
+import "iter"
+
 // ReplaceProcessTimes adds rows, or replaces those of the same process.
 func (w *Writer) ReplaceProcessTimes(rows []ProcessTime) error {
 	return put(w, replace, processTimeTable, rows)
@@ -83,6 +85,28 @@ func (w *Writer) writeTimes(d *Derived) error {
 	}
 	return nil
 }
+
+// WritePathTimes replaces the contents of the table path_time, chunk by chunk: all rows at once are much memory.
+func (w *Writer) WritePathTimes(all iter.Seq[PathTime]) error {
+	return w.Batch(func() error {
+		if err := rewrite(w, pathTimeTable, nil); err != nil {
+			return err
+		}
+		rows := make([]PathTime, 0, pathTimesAtOnce)
+		for row := range all {
+			if rows = append(rows, row); len(rows) == cap(rows) {
+				if err := put(w, add, pathTimeTable, rows); err != nil {
+					return err
+				}
+				rows = rows[:0]
+			}
+		}
+		return put(w, add, pathTimeTable, rows)
+	})
+}
+
+// pathTimesAtOnce is how many rows of the call tree are made before they are written: a chunk.
+const pathTimesAtOnce = maxChunkRows
 
 // ProcessTimes returns the table process_time in the order of process.
 func (s *Session) ProcessTimes() ([]ProcessTime, error) { return rows(s, processTimeTable) }

@@ -1,0 +1,93 @@
+package analysis
+
+import (
+	"math"
+
+	"github.com/clrprof/clrprof/internal/pieces"
+	q "github.com/clrprof/clrprof/internal/quantity"
+	"github.com/clrprof/clrprof/internal/session"
+)
+
+// extent is the range of single calls; the zero extent is that of no call.
+type extent struct {
+	session.Extremes
+	known bool
+}
+
+// Add returns the extent of the calls of both.
+func (e extent) Add(o extent) extent {
+	if !e.known || !o.known {
+		if o.known {
+			return o
+		}
+		return e
+	}
+	widen := func(a, b session.Range) session.Range {
+		return session.Range{Min: min(a.Min, b.Min), Max: max(a.Max, b.Max)}
+	}
+	return extent{session.Extremes{
+		ElapsedInclusive:     widen(e.ElapsedInclusive, o.ElapsedInclusive),
+		ElapsedExclusive:     widen(e.ElapsedExclusive, o.ElapsedExclusive),
+		ApplicationInclusive: widen(e.ApplicationInclusive, o.ApplicationInclusive),
+		ApplicationExclusive: widen(e.ApplicationExclusive, o.ApplicationExclusive),
+		CPUInclusive:         widen(e.CPUInclusive, o.CPUInclusive),
+		CPUExclusive:         widen(e.CPUExclusive, o.CPUExclusive),
+	}, true}
+}
+
+// IsZero reports whether there was no call.
+func (e extent) IsZero() bool { return !e.known }
+
+// ranges are in the order of smallExtent.bounds.
+func (e *extent) ranges() [ranges]*session.Range {
+	return [ranges]*session.Range{&e.ElapsedInclusive, &e.ElapsedExclusive, &e.ApplicationInclusive,
+		&e.ApplicationExclusive, &e.CPUInclusive, &e.CPUExclusive}
+}
+
+const ranges = 6 // of an extent
+
+// extents are those of many paths, in half of the room where calls are shorter than four seconds.
+type extents struct {
+	small []smallExtent
+	large pieces.List[extent]
+}
+
+type smallExtent struct {
+	bounds [2 * ranges]uint32
+	large  int32 // 1 + position in extents.large of an extent that is not small; 0: bounds has it, if it is known
+	known  bool
+}
+
+// at returns an extent.
+func (x *extents) at(i int32) extent {
+	s := &x.small[i]
+	if s.large != 0 {
+		return *x.large.At(int(s.large - 1))
+	}
+	var e extent
+	if e.known = s.known; !s.known {
+		return e
+	}
+	for k, to := range e.ranges() {
+		*to = session.Range{Min: q.Nanoseconds(s.bounds[2*k]), Max: q.Nanoseconds(s.bounds[2*k+1])}
+	}
+	return e
+}
+
+// add adds to an extent one that is known.
+func (x *extents) add(i int32, more *extent) {
+	sum, s, small := x.at(i).Add(*more), &x.small[i], smallExtent{known: true}
+	if s.large != 0 {
+		*x.large.At(int(s.large - 1)) = sum
+		return
+	}
+	for k, r := range sum.ranges() {
+		if uint64(r.Min|r.Max) > math.MaxUint32 {
+			x.large.Add(sum)
+			s.large = int32(x.large.Len())
+			return
+		}
+		small.bounds[2*k], small.bounds[2*k+1] = uint32(r.Min), uint32(r.Max)
+	}
+	*s = small
+}
