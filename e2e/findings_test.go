@@ -73,8 +73,8 @@ func TestNothingRecorded(t *testing.T) {
 		flags []string
 		says  string
 	}{
-		{"include", []string{"--time", "--include", "Nobody.*"}, "chosen by --include 'Nobody.*'"},
-		{"exclude", []string{"--time", "--instrument", "mine", "--exclude", "*"}, "chosen by --exclude '*'"},
+		{"include", []string{"--time", "--include", "Nobody.*"}, "selected by --include 'Nobody.*'"},
+		{"exclude", []string{"--time", "--instrument", "mine", "--exclude", "*"}, "selected by --exclude '*'"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()

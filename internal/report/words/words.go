@@ -147,7 +147,7 @@ func Note(n report.Note) string {
 		return fmt.Sprintf("In %s %s: %s", pick(len(processes) == 1, "process", "processes"), processes,
 			Note(n.Facts[1].(report.Note)))
 	case report.FindingNothingChosen:
-		return fmt.Sprintf("No call was recorded: %s chooses nothing that ran; clrprof list-functions shows what "+
+		return fmt.Sprintf("No call was recorded: nothing that ran is selected by %s; clrprof list-functions shows what "+
 			"there is.", flags(n.Facts[0].(*report.Chosen)))
 	case report.NoteChosen:
 		return "Chosen by " + flags(n.Facts[0].(*report.Chosen)) + ": what is not recorded counts for its callers."
