@@ -101,26 +101,20 @@ func (r *callRow) called(t *testing.T) map[string]int64 {
 // them; and times in which the system acted with those in which it did not.
 func TestSystemCalls(t *testing.T) {
 	t.Parallel()
-	in := dotnettest.Need(t)
-	for i, mode := range [][]string{byProbes, byHooks} {
-		for _, net := range in.InTurn(i) {
-			t.Run(strings.Join(mode, " ")+"/"+net.Name, func(t *testing.T) {
-				t.Parallel()
-				id := seesCalls(t)
-				dll := dotnettest.Target(t, "SystemCalls", dotnettest.Options{Unsafe: true})
-				const rounds, asked = "40", 10
-				flags := append([]string{"--include", "SystemCalls.Work.*"}, mode...)
-				r := record(t, net.Command(dll, id, rounds), append(flags, "--events", "sched,syscalls,migrations")...)
-				if r.exit != 0 {
-					t.Fatalf("exit code %d\n%s%s", r.exit, r.stdout, r.stderr)
-				}
-				soundTime(t, r.session)
-				compareSystemCalls(t, r, asked)
-				compareNames(t, r, asked)
-				compareActed(t, r)
-			})
+	bothWays(t, func(t *testing.T, net dotnettest.Runtime, mode []string) {
+		id := seesCalls(t)
+		dll := dotnettest.Target(t, "SystemCalls", dotnettest.Options{Unsafe: true})
+		const rounds, asked = "40", 10
+		flags := append([]string{"--include", "SystemCalls.Work.*"}, mode...)
+		r := record(t, net.Command(dll, id, rounds), append(flags, "--events", "sched,syscalls,migrations")...)
+		if r.exit != 0 {
+			t.Fatalf("exit code %d\n%s%s", r.exit, r.stdout, r.stderr)
 		}
-	}
+		soundTime(t, r.session)
+		compareSystemCalls(t, r, asked)
+		compareNames(t, r, asked)
+		compareActed(t, r)
+	})
 }
 
 // compareSystemCalls: each call of a function of the target is an event, with what was counted in it.

@@ -80,49 +80,50 @@ func recordEvents(t *testing.T, runtime dotnettest.Runtime, flags ...string) (re
 	return r, view[systemRow](t, r.session, "events")
 }
 
-// TestSystemEvents compares the list with what the target asked the kernel within its functions, and around them; with
-// the sums of times and counters; and with itself by function and thread.
-func TestSystemEvents(t *testing.T) {
-	t.Parallel()
+// bothWays runs a test where probes see calls and where hooks do, on the runtimes in turn.
+func bothWays(t *testing.T, test func(t *testing.T, runtime dotnettest.Runtime, mode []string)) {
 	in := dotnettest.Need(t)
 	for i, mode := range [][]string{byProbes, byHooks} {
 		for _, runtime := range in.InTurn(i) {
 			t.Run(strings.Join(mode, " ")+"/"+runtime.Name, func(t *testing.T) {
 				t.Parallel()
-				r, rows := recordEvents(t, runtime, append([]string{"--events", "sched,page-faults,io"}, mode...)...)
-				compareSystemTruth(t, r, rows)
-				compareSystemSums(t, r)
-				compareSystemGroups(t, r, rows)
+				test(t, runtime, mode)
 			})
 		}
 	}
 }
 
+// TestSystemEvents compares the list with what the target asked the kernel within its functions, and around them; with
+// the sums of times and counters; and with itself by function and thread.
+func TestSystemEvents(t *testing.T) {
+	t.Parallel()
+	bothWays(t, func(t *testing.T, runtime dotnettest.Runtime, mode []string) {
+		r, rows := recordEvents(t, runtime, append([]string{"--events", "sched,page-faults,io"}, mode...)...)
+		compareSystemTruth(t, r, rows)
+		compareSystemSums(t, r)
+		compareSystemGroups(t, r, rows)
+	})
+}
+
 // TestSystemEventsOfAllKinds: all that can be listed is listed together, and each kind is what it is alone.
 func TestSystemEventsOfAllKinds(t *testing.T) {
 	t.Parallel()
-	in := dotnettest.Need(t)
-	for i, mode := range [][]string{byProbes, byHooks} {
-		for _, runtime := range in.InTurn(i) {
-			t.Run(strings.Join(mode, " ")+"/"+runtime.Name, func(t *testing.T) {
-				t.Parallel()
-				seesCalls(t)
-				r, rows := recordEvents(t, runtime, append([]string{"--events", "sched,page-faults,io,syscalls,migrations"}, mode...)...)
-				compareSystemTruth(t, r, rows)
-				compareSystemSums(t, r)
-				compareSystemGroups(t, r, rows)
-				type sums struct {
-					Calls      int64 `json:"calls"`
-					Migrations int64 `json:"migrations"`
-				}
-				listed := query[sums](t, r.session, "SELECT sum(system_calls) AS calls, sum(migrations) AS migrations FROM system_event")[0]
-				counted := query[sums](t, r.session, "SELECT sum(cpu_counter5) AS calls, sum(cpu_counter6) AS migrations FROM timing_count")[0]
-				if listed != counted || listed.Calls == 0 {
-					t.Errorf("the list has %+v, the sums are %+v", listed, counted)
-				}
-			})
+	bothWays(t, func(t *testing.T, runtime dotnettest.Runtime, mode []string) {
+		seesCalls(t)
+		r, rows := recordEvents(t, runtime, append([]string{"--events", "sched,page-faults,io,syscalls,migrations"}, mode...)...)
+		compareSystemTruth(t, r, rows)
+		compareSystemSums(t, r)
+		compareSystemGroups(t, r, rows)
+		type sums struct {
+			Calls      int64 `json:"calls"`
+			Migrations int64 `json:"migrations"`
 		}
-	}
+		listed := query[sums](t, r.session, "SELECT sum(system_calls) AS calls, sum(migrations) AS migrations FROM system_event")[0]
+		counted := query[sums](t, r.session, "SELECT sum(cpu_counter5) AS calls, sum(cpu_counter6) AS migrations FROM timing_count")[0]
+		if listed != counted || listed.Calls == 0 {
+			t.Errorf("the list has %+v, the sums are %+v", listed, counted)
+		}
+	})
 }
 
 // compareSystemTruth: of each function and thread there is what the kernel counted within the calls, and no more than

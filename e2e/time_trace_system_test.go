@@ -91,19 +91,14 @@ func checkSystemTraced(t *testing.T, r result, events []tracedEvent) {
 // what its list had no room for.
 func TestTraceSystem(t *testing.T) {
 	t.Parallel()
+	bothWays(t, func(t *testing.T, runtime dotnettest.Runtime, mode []string) {
+		file := filepath.Join(t.TempDir(), "t.csv")
+		r, _ := recordEvents(t, runtime, append([]string{"--events", "sched,page-faults,io", "--trace", file}, mode...)...)
+		events := readTrace(t, file)
+		compareTraced(t, r.session, checkNesting(t, events, true))
+		checkSystemTraced(t, r, events)
+	})
 	in := dotnettest.Need(t)
-	for i, mode := range [][]string{byProbes, byHooks} {
-		for _, runtime := range in.InTurn(i) {
-			t.Run(strings.Join(mode, " ")+"/"+runtime.Name, func(t *testing.T) {
-				t.Parallel()
-				file := filepath.Join(t.TempDir(), "t.csv")
-				r, _ := recordEvents(t, runtime, append([]string{"--events", "sched,page-faults,io", "--trace", file}, mode...)...)
-				events := readTrace(t, file)
-				compareTraced(t, r.session, checkNesting(t, events, true))
-				checkSystemTraced(t, r, events)
-			})
-		}
-	}
 	t.Run("limit", func(t *testing.T) {
 		t.Parallel()
 		file := filepath.Join(t.TempDir(), "t.json")

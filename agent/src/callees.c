@@ -160,16 +160,20 @@ static uint32_t follow_refs(const struct callees *c, uint32_t type, uint32_t *ch
     return type;
 }
 
+/* The name of a type of another assembly, of at most WIRE_MAX_NAME; returns the length, which can be more, and 0 if there is none. */
+static uint32_t ref_name(const struct callees *c, uint32_t type, utf16 *name)
+{
+    uint32_t scope, length = 0;
+    hresult hr = SLOT(c->import, IMPORT_GET_TYPE_REF_PROPS, uint32_t, uint32_t *, utf16 *, uint32_t, uint32_t *)(
+        c->import, type, &scope, name, WIRE_MAX_NAME, &length);
+    return hr < 0 ? 0 : length;
+}
+
 static void put_ref_names(const struct callees *c, struct record *r, const uint32_t *chain, uint32_t n, utf16 *name)
 {
     put_u32(r, n);
-    while (n > 0) {
-        uint32_t scope, length = 0;
-        if (SLOT(c->import, IMPORT_GET_TYPE_REF_PROPS, uint32_t, uint32_t *, utf16 *, uint32_t, uint32_t *)(
-                c->import, chain[--n], &scope, name, WIRE_MAX_NAME, &length) < 0)
-            length = 0;
-        put_name(r, name, length);
-    }
+    while (n > 0)
+        put_name(r, name, ref_name(c, chain[--n], name));
 }
 
 static bool assembly_name(const struct callees *c, uint32_t token, utf16 *name, uint32_t *length)
@@ -228,19 +232,16 @@ static void add_type(void *context, uint32_t token)
 {
     struct identity *i = context;
     utf16 name[WIRE_MAX_NAME];
-    uint32_t chain[WIRE_MAX_NESTING], n = 0, length, scope;
+    uint32_t chain[WIRE_MAX_NESTING], n = 0;
     follow_refs(i->c, token, chain, &n);
     if (n == 0) {
         add_number(i, i->c->module_number);
         add_number(i, token);
     }
     while (n > 0) {
-        length = 0;
-        if (SLOT(i->c->import, IMPORT_GET_TYPE_REF_PROPS, uint32_t, uint32_t *, utf16 *, uint32_t, uint32_t *)(
-                i->c->import, chain[--n], &scope, name, WIRE_MAX_NAME, &length) < 0 || length > WIRE_MAX_NAME)
-            length = 0;
+        uint32_t length = ref_name(i->c, chain[--n], name);
         add_number(i, length);
-        add_bytes(i, (const uint8_t *)name, length * sizeof *name);
+        add_bytes(i, (const uint8_t *)name, (length < WIRE_MAX_NAME ? length : WIRE_MAX_NAME) * sizeof *name);
     }
 }
 

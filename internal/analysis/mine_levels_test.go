@@ -63,9 +63,7 @@ func TestCodeLevels(t *testing.T) {
 	dir := t.TempDir()
 	rapid.Check(t, func(rt *rapid.T) {
 		b := sessiontest.Random(rapid.Uint64().Draw(rt, "seed"))
-		for i := range b.Modules {
-			b.Modules[i].Origin = rapid.SampledFrom([]string{"project", "framework"}).Draw(rt, "origin")
-		}
+		drawOrigins(rt, b)
 		s := open(rt, b, filepath.Join(dir, "a"))
 		defer s.Close()
 		levels := CodeLevels{rapid.IntRange(0, 4).Draw(rt, "callers"), rapid.IntRange(0, 4).Draw(rt, "callees")}

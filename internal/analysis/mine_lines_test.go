@@ -71,9 +71,7 @@ func naiveUserLines(t *rapid.T, s *session.Session) (own map[sourcePlace]map[str
 // userSession draws a session of which some modules are user code.
 func userSession(t *rapid.T) *sessiontest.Builder {
 	b := drawSession(t)
-	for i := range b.Modules {
-		b.Modules[i].Origin = rapid.SampledFrom([]string{"project", "framework"}).Draw(t, "origin")
-	}
+	drawOrigins(t, b)
 	return b
 }
 

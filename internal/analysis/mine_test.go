@@ -37,14 +37,19 @@ func naiveCause(b *sessiontest.Builder, node session.NodeID) (function session.F
 	return 0, Place{}
 }
 
+// drawOrigins says of each module whether it is user code.
+func drawOrigins(t *rapid.T, b *sessiontest.Builder) {
+	for i := range b.Modules {
+		b.Modules[i].Origin = rapid.SampledFrom([]string{"project", "framework"}).Draw(t, "origin")
+	}
+}
+
 // TestUserCode compares what is said of user code with walks up the stacks, for random sessions.
 func TestUserCode(t *testing.T) {
 	dir := t.TempDir()
 	rapid.Check(t, func(rt *rapid.T) {
 		b := sessiontest.Random(rapid.Uint64().Draw(rt, "seed"))
-		for i := range b.Modules {
-			b.Modules[i].Origin = rapid.SampledFrom([]string{"project", "framework"}).Draw(rt, "origin")
-		}
+		drawOrigins(rt, b)
 		s := open(rt, b, filepath.Join(dir, "a"))
 		defer s.Close()
 		v, err := Open(s, Selection{})
@@ -82,9 +87,7 @@ func TestUses(t *testing.T) {
 	dir := t.TempDir()
 	rapid.Check(t, func(rt *rapid.T) {
 		b := sessiontest.Random(rapid.Uint64().Draw(rt, "seed"))
-		for i := range b.Modules {
-			b.Modules[i].Origin = rapid.SampledFrom([]string{"project", "framework"}).Draw(rt, "origin")
-		}
+		drawOrigins(rt, b)
 		s := open(rt, b, filepath.Join(dir, "a"))
 		defer s.Close()
 		v, err := Open(s, Selection{})
@@ -154,9 +157,7 @@ func TestUserCauses(t *testing.T) {
 	dir := t.TempDir()
 	rapid.Check(t, func(rt *rapid.T) {
 		b := sessiontest.Random(rapid.Uint64().Draw(rt, "seed"))
-		for i := range b.Modules {
-			b.Modules[i].Origin = rapid.SampledFrom([]string{"project", "framework"}).Draw(rt, "origin")
-		}
+		drawOrigins(rt, b)
 		for i := range b.SiteValues { // so that many are equal, and some nothing
 			b.SiteValues[i].Bytes = q.Bytes(rapid.IntRange(0, 2).Draw(rt, "bytes"))
 		}
@@ -219,9 +220,7 @@ func TestUserTimes(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		b := sessiontest.Random(rapid.Uint64().Draw(rt, "seed"))
 		user := map[session.FunctionID]bool{}
-		for i := range b.Modules {
-			b.Modules[i].Origin = rapid.SampledFrom([]string{"project", "framework"}).Draw(rt, "origin")
-		}
+		drawOrigins(rt, b)
 		for _, f := range b.Functions {
 			user[f.ID] = f.Module != 0 && b.Modules[f.Module-1].Origin == "project"
 		}

@@ -80,9 +80,7 @@ func TestWhole(t *testing.T) {
 	dir := t.TempDir()
 	rapid.Check(t, func(rt *rapid.T) {
 		b := sessiontest.Random(rapid.Uint64().Draw(rt, "seed"))
-		for i := range b.Modules {
-			b.Modules[i].Origin = rapid.SampledFrom([]string{"project", "framework"}).Draw(rt, "origin")
-		}
+		drawOrigins(rt, b)
 		path := filepath.Join(dir, "a")
 		s := open(rt, b, path)
 		computed, err := Computed(s)

@@ -172,8 +172,8 @@ func (b *builder) eventGroups(list []analysis.SystemEvent) []Row {
 	return rows
 }
 
-// notTold is the name of system calls of which only the number is known.
-const notTold = "(not told)"
+// notReported is the name of system calls of which only the number is known.
+const notReported = "(not reported)"
 
 // callGroups adds system calls up by name, those that were made most first.
 func callGroups(list []analysis.SystemEvent) []Row {
@@ -193,7 +193,7 @@ func callGroups(list []analysis.SystemEvent) []Row {
 			add(c.Name, c.Calls)
 		}
 		if n := list[i].Unnamed(); n > 0 {
-			add(notTold, n)
+			add(notReported, n)
 		}
 	}
 	slices.SortFunc(rows, func(x, y Row) int {
