@@ -137,12 +137,7 @@ func openRecorded(t *testing.T, name string) *session.Session {
 	if err := sessiontest.WriteRecorded("../..", name, path); err != nil {
 		t.Fatal(err)
 	}
-	s, err := session.Open(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { s.Close() })
-	return s
+	return analysistest.OpenFile(t, path)
 }
 
 // compareSums fails if a format does not add up to what the session has, or gives other bytes the second time.

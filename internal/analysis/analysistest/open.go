@@ -23,6 +23,12 @@ func Open(t testing.TB, b *sessiontest.Builder, path string) *session.Session {
 	if err := errors.Join(analysis.Complete(w), w.Close()); err != nil {
 		t.Fatal(err)
 	}
+	return OpenFile(t, path)
+}
+
+// OpenFile opens a session until the test ends.
+func OpenFile(t testing.TB, path string) *session.Session {
+	t.Helper()
 	s, err := session.Open(path)
 	if err != nil {
 		t.Fatal(err)
