@@ -15,7 +15,7 @@ var entryPoints = []string{"Main", entryOfAsyncMain, "<Main>$", "main", "main@"}
 // isEntry reports whether a row of the call tree is the entry point of a program, below the row of the process or of
 // the entry point that the compiler made for it.
 func (c *context) isEntry(r, above *Row) bool {
-	if r.kind != rowFunction || r.time == nil || !c.isUser(r.function) ||
+	if r.kind != rowFunction || !c.isUser(r.function) ||
 		!slices.Contains(entryPoints, c.functions.get(r.function).RawName) {
 		return false
 	}

@@ -114,6 +114,7 @@ const (
 	FindingWait          NoteKind = "wait"           // the time, how often, and a place
 	FindingMostBytes     NoteKind = "most-bytes"     // bytes, their share, a type, and a place: little, but the most
 	FindingMostWork      NoteKind = "most-work"      // the share of CPU time, the time, and a place: likewise
+	FindingParts         NoteKind = "parts"          // of what, CPU time or bytes, and functions with their shares
 	FindingFramework     NoteKind = "framework"      // the share of bytes that no user code called for, and the bytes
 	FindingAllCode       NoteKind = "all-code"       // of all code: a share and a type, a share and a function
 	FindingRule          NoteKind = "rule"           // the title of a rule, what it says, and its id

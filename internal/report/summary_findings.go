@@ -58,9 +58,19 @@ func (s *Summary) addFindings(o Options) error {
 	}
 	s.findAllocations()
 	s.findRules(judged, func(*rules.Rule) bool { return true })
+	if !s.says(FindingWork, FindingAllocations) {
+		if err := s.findParts(); err != nil {
+			return err
+		}
+	}
 	s.findMost()
 	s.mixFindings()
 	return nil
+}
+
+// says reports whether there is a finding of one of some kinds.
+func (s *Summary) says(kinds ...NoteKind) bool {
+	return slices.ContainsFunc(s.Findings, func(n Note) bool { return slices.Contains(kinds, n.Kind) })
 }
 
 // worksLittle is of which part of elapsed time CPU time is little, one in so many.
@@ -102,17 +112,14 @@ func (s *Summary) mixFindings() {
 // findMost says where most of the work and of the bytes are where no finding does: a reader wants to know that, too,
 // when it is little. Where most bytes are not of user code, that is said in any case.
 func (s *Summary) findMost() {
-	said := func(kinds ...NoteKind) bool {
-		return slices.ContainsFunc(s.Findings, func(n Note) bool { return slices.Contains(kinds, n.Kind) })
-	}
-	if works := s.heaviest(func(t q.Time) q.Nanoseconds { return t.CPU }); len(works) > 0 && !said(FindingWork) {
+	if works := s.heaviest(func(t q.Time) q.Nanoseconds { return t.CPU }); len(works) > 0 && !s.says(FindingWork) {
 		cpu := works[0].time.Exclusive.CPU
 		s.find(&works[0], FindingMostWork, q.PercentOf(cpu, s.Timing.Total.Inclusive.CPU), cpu, s.where(&works[0]))
 	}
 	if s.Total.Bytes < leastBytes {
 		return
 	}
-	if len(s.causes) > 0 && !said(FindingAllocations, FindingRule) {
+	if len(s.causes) > 0 && !s.says(FindingAllocations, FindingRule) {
 		r := &s.causes[0]
 		s.find(r, FindingMostBytes, r.values.Inclusive.Bytes, q.PercentOf(r.values.Inclusive.Bytes, s.Total.Bytes),
 			s.context.shortTypeName(r.typ), s.where(r))

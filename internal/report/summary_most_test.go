@@ -22,6 +22,7 @@ func TestNothingStandsOut(t *testing.T) {
 	b.Modules[app-1].Origin = "project"
 	thing := b.Type(app, "Even.Thing")
 	main := b.Function(app, "Even.Program.Main()", "/src/Program.cs", 10)
+	b.Functions[main-1].RawName = "Main"
 	for line := range int64(20) {
 		bytes := 100_000 + q.Bytes(line)
 		b.Allocate(1, thread, thing, 1, bytes, sessiontest.Frame{Function: main, Line: 11 + line})

@@ -149,6 +149,10 @@ func Note(n report.Note) string {
 	case report.FindingNothingChosen:
 		return fmt.Sprintf("No call was recorded: nothing that ran is selected by %s; clrprof list-functions shows what "+
 			"there is.", flags(n.Facts[0].(*report.Chosen)))
+	case report.FindingParts:
+		parts := n.Facts[1].(report.List)
+		return fmt.Sprintf("The largest %s of the %s %s in calls of %s.", pick(len(parts) == 1, "part", "parts"),
+			n.Facts[0], pick(len(parts) == 1, "is", "are"), parts)
 	case report.NoteChosen:
 		return "Chosen by " + flags(n.Facts[0].(*report.Chosen)) + ": what is not recorded counts for its callers."
 	}
