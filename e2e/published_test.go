@@ -24,10 +24,19 @@ var deliveries = []struct {
 // delivered returns the executable of a target, delivered in that way.
 func delivered(t *testing.T, target string, properties []string) *exec.Cmd {
 	t.Helper()
+	return deliveredWith(t, target, nil, properties)
+}
+
+// deliveredWith is delivered for a target that has the sources of others in it.
+func deliveredWith(t *testing.T, target string, others, properties []string) *exec.Cmd {
+	t.Helper()
 	in, sdk := dotnettest.NeedSDK(t)
-	const targets = "../testdata/targets"
-	exe, err := in.Publish(sdk, target, []string{targets + "/" + target, targets + "/Truth.cs", targets + "/Calls.cs"},
-		properties...)
+	const targets = "../testdata/targets/"
+	sources := []string{targets + target, targets + "Truth.cs", targets + "Calls.cs"}
+	for _, other := range others {
+		sources = append(sources, targets+other)
+	}
+	exe, err := in.Publish(sdk, target, sources, properties...)
 	if err != nil {
 		t.Fatal(err)
 	}

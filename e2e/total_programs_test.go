@@ -1,7 +1,6 @@
 package e2e
 
 import (
-	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -68,7 +67,7 @@ func TestTotalAsync(t *testing.T) {
 	}
 }
 
-// project is a console program of this directory's sources, with more properties.
+// project is a console program of its directory's sources.
 const project = `<Project Sdk="Microsoft.NET.Sdk">
   <PropertyGroup>
     <OutputType>Exe</OutputType>
@@ -77,27 +76,21 @@ const project = `<Project Sdk="Microsoft.NET.Sdk">
     <DefineConstants>$(DefineConstants);HOOK</DefineConstants>
     <AssemblyName>Boxes</AssemblyName>
     <InvariantGlobalization>true</InvariantGlobalization>
-    <SatelliteResourceLanguages>en</SatelliteResourceLanguages>
-    <NoWarn>$(NoWarn);CS0649;IL2026;IL2072;IL2075;IL3050</NoWarn>
-    %s
+    <NoWarn>$(NoWarn);CS0649</NoWarn>
   </PropertyGroup>
 </Project>
 `
 
-// makeProject makes a project of a target in a directory of the test's own.
-func makeProject(t *testing.T, properties string, targets ...string) string {
+// makeProject makes a project of targets in a directory of the test's own.
+func makeProject(t *testing.T, targets ...string) string {
 	t.Helper()
 	dir := t.TempDir()
-	text := fmt.Sprintf(project, properties)
-	if err := os.WriteFile(filepath.Join(dir, "Boxes.csproj"), []byte(text), 0o600); err != nil {
+	if err := os.WriteFile(filepath.Join(dir, "Boxes.csproj"), []byte(project), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	for _, target := range targets {
-		source, err := os.ReadFile(filepath.Join("..", "testdata", "targets", target))
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(filepath.Join(dir, filepath.Base(target)), source, 0o600); err != nil {
+		if err := copyFile(filepath.Join("..", "testdata", "targets", target),
+			filepath.Join(dir, filepath.Base(target))); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -108,7 +101,7 @@ func makeProject(t *testing.T, properties string, targets ...string) string {
 func TestTotalBuild(t *testing.T) {
 	_, sdk := dotnettest.NeedSDK(t)
 	cmd := exec.Command(sdk.Dotnet(), "build", "-c", "Release")
-	cmd.Dir = makeProject(t, "", "TotalHook/TotalHook.cs", "Boxes/Boxes.cs", "Truth.cs")
+	cmd.Dir = makeProject(t, "TotalHook/TotalHook.cs", "Boxes/Boxes.cs", "Truth.cs")
 	cmd.Env = sdk.Env(t.TempDir())
 	checkTotals(t, cmd, 2)
 }
@@ -117,30 +110,25 @@ func TestTotalBuild(t *testing.T) {
 // compressed or trimmed, or is precompiled. That it is trimmed takes the hook away; the program calls it itself.
 func TestTotalPublished(t *testing.T) {
 	t.Parallel()
-	_, sdk := dotnettest.NeedSDK(t)
-	const single = "<RuntimeIdentifier>linux-x64</RuntimeIdentifier><SelfContained>true</SelfContained><PublishSingleFile>true</PublishSingleFile>"
-	for _, p := range []struct{ name, properties string }{
-		{"compressed", single + "<EnableCompressionInSingleFile>true</EnableCompressionInSingleFile>"},
-		{"trimmed", single + "<PublishTrimmed>true</PublishTrimmed>"},
-		{"precompiled",
-			"<RuntimeIdentifier>linux-x64</RuntimeIdentifier><SelfContained>false</SelfContained><PublishReadyToRun>true</PublishReadyToRun>"},
+	single := []string{"SelfContained=true", "PublishSingleFile=true"}
+	for _, tt := range []struct {
+		name       string
+		properties []string
+	}{
+		{"compressed", append(single[:2:2], "EnableCompressionInSingleFile=true")},
+		{"trimmed", append(single[:2:2], "PublishTrimmed=true")}, // its own code, too: TrimMode is full
+		{"precompiled", deliveries[0].properties},
 	} {
-		t.Run(p.name, func(t *testing.T) {
-			dir, home := makeProject(t, p.properties, "TotalHook/TotalHook.cs", "Boxes/Boxes.cs",
-				"Truth.cs"), t.TempDir()
-			publish := exec.Command(sdk.Dotnet(), "publish", "-c", "Release", "-o", filepath.Join(dir, "out"))
-			publish.Dir, publish.Env = dir, sdk.Env(home)
-			if text, err := publish.CombinedOutput(); err != nil {
-				t.Fatalf("dotnet publish: %v\n%s", err, text)
+		t.Run(tt.name, func(t *testing.T) {
+			cmd := deliveredWith(t, "Boxes", []string{"TotalHook"}, append([]string{"LangVersion=8",
+				"DefineConstants=HOOK"}, tt.properties...))
+			if entries, err := os.ReadDir(filepath.Dir(cmd.Path)); err != nil ||
+				tt.name != "precompiled" && len(entries) > 2 {
+				t.Errorf("published are %v, %v", entries, err)
 			}
-			cmd := exec.Command(filepath.Join(dir, "out", "Boxes"), "1000")
-			cmd.Env = sdk.Env(home)
+			cmd.Args = append(cmd.Args, "1000")
 			for _, total := range takeTotals(t, cmd, 1) {
 				total.check(t)
-			}
-			if entries, err := os.ReadDir(filepath.Join(dir, "out")); err != nil ||
-				strings.Contains(p.properties, "SingleFile") && len(entries) > 2 {
-				t.Errorf("published are %v, %v", entries, err)
 			}
 		})
 	}
