@@ -19,6 +19,7 @@ type measured struct {
 	state    uint32              // wire.MeterWanted and so on; 0: nobody asked
 	counters []wire.MeterCounter // by row
 	labels   map[string]bool     // that are taken: instruments with different units or kinds can be called alike
+	numbers  map[alike]int       // the number that one of these took last
 	before   []wire.MeterValue   // when they were taken last
 	taken    quantity.Nanoseconds
 	complete bool // they were taken when the process was over
@@ -38,6 +39,12 @@ func (s *measured) addCounter(record *wire.MeterCounter) error {
 	return nil
 }
 
+// alike is what is equal in records that differ in the number behind their instrument's name.
+type alike struct {
+	meter, instrument, tags string
+	counters                int
+}
+
 // histogramParts are what the counters of a histogram are called besides.
 var histogramParts = []string{"", ".count", ".sum", ".min", ".max"}
 
@@ -45,13 +52,14 @@ var histogramParts = []string{"", ".count", ".sum", ".min", ".max"}
 // its name.
 func (s *measured) called(record *wire.MeterCounter) wire.MeterCounter {
 	if s.labels == nil {
-		s.labels = map[string]bool{}
+		s.labels, s.numbers = map[string]bool{}, map[alike]int{}
 	}
 	suffixes := histogramParts[:1]
 	if record.Kind == wire.MeterMeasured {
 		suffixes = histogramParts
 	}
-	for n := 1; ; n++ {
+	key := alike{record.Meter, record.Instrument, record.Tags, len(suffixes)}
+	for n := max(s.numbers[key], 1); ; n++ { // those before stay taken; to try them all again took minutes
 		out := *record
 		if n > 1 {
 			out.Instrument += fmt.Sprintf(" (%d)", n)
@@ -63,6 +71,7 @@ func (s *measured) called(record *wire.MeterCounter) wire.MeterCounter {
 		for _, suffix := range suffixes {
 			s.labels[label(suffix)] = true
 		}
+		s.numbers[key] = n
 		return out
 	}
 }

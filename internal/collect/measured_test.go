@@ -137,3 +137,35 @@ func TestMeasuredLast(t *testing.T) {
 		}
 	}
 }
+
+// TestMeasuredManyAlike: of as many instruments as there can be, all called alike, each has a number of its own, and a
+// histogram between them one that none of its counters shares with another instrument.
+func TestMeasuredManyAlike(t *testing.T) {
+	var s measured
+	tried := 0
+	for i := range wire.MaxMeterCounters {
+		record := wire.MeterCounter{ID: uint32(i + 1), Kind: wire.MeterAdded, Meter: "Shop", Instrument: "sold"}
+		switch i {
+		case 100: // its mean is called as the others are
+			record.Kind = wire.MeterMeasured
+		case 200:
+			record.Instrument = "sold (300)"
+		}
+		if err := s.addCounter(&record); err != nil {
+			t.Fatal(err)
+		}
+		if want := aliked[i]; want != "" {
+			tried++
+			if have := s.counters[i].Instrument; have != want {
+				t.Errorf("instrument %d is called %q, want %q", i, have, want)
+			}
+		}
+	}
+	if tried != len(aliked) {
+		t.Errorf("%d of %d names were compared", tried, len(aliked))
+	}
+}
+
+// aliked are names of instruments in TestMeasuredManyAlike.
+var aliked = map[int]string{0: "sold", 1: "sold (2)", 100: "sold (101)", 101: "sold (102)", 200: "sold (300)",
+	299: "sold (299)", 300: "sold (301)", wire.MaxMeterCounters - 1: "sold (20000)"}
