@@ -1,8 +1,6 @@
 package e2e
 
 import (
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -72,17 +70,17 @@ const above = `
 // TestDiffRebuilt: two runs of a program that was built again differ in what was written, and in nothing else.
 func TestDiffRebuilt(t *testing.T) {
 	t.Parallel()
-	for _, runtime := range dotnettest.Need(t).NewestAndOldest() {
+	in := dotnettest.Need(t)
+	for _, runtime := range in.NewestAndOldest() {
 		t.Run(runtime.Name, func(t *testing.T) {
 			var sessions []string
 			for _, source := range []string{rebuiltProgram,
 				strings.NewReplacer("//ABOVE", above, "//MAIN", "Extra(1);").Replace(rebuiltProgram)} {
-				dir := t.TempDir()
-				path := filepath.Join(dir, "Rebuilt.cs")
-				if err := os.WriteFile(path, []byte(source), 0o644); err != nil {
+				path, err := in.Made("Rebuilt.cs", []byte(source))
+				if err != nil {
 					t.Fatal(err)
 				}
-				dll, err := dotnettest.Need(t).Compile([]string{path}, filepath.Join(dir, "out"), dotnettest.Options{})
+				dll, err := in.Compile([]string{path}, "", dotnettest.Options{})
 				if err != nil {
 					t.Fatal(err)
 				}

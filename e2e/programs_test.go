@@ -3,8 +3,6 @@ package e2e
 import (
 	"flag"
 	"fmt"
-	"os"
-	"path/filepath"
 	"slices"
 	"testing"
 
@@ -57,12 +55,11 @@ func TestPrograms(t *testing.T) {
 // compileProgram compiles a made-up program.
 func compileProgram(t *testing.T, in *dotnettest.Install, o programs.Options) string {
 	t.Helper()
-	dir := t.TempDir()
-	source := filepath.Join(dir, "Program.cs")
-	if err := os.WriteFile(source, programs.Source(o), 0o600); err != nil {
+	source, err := in.Made("Program.cs", programs.Source(o))
+	if err != nil {
 		t.Fatal(err)
 	}
-	dll, err := in.Compile([]string{source, "../testdata/targets"}, filepath.Join(dir, "out"),
+	dll, err := in.Compile([]string{source, "../testdata/targets"}, "",
 		dotnettest.Options{Name: "Made", Debug: dotnettest.DebugNone})
 	if err != nil {
 		t.Fatal(err)

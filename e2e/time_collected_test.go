@@ -1,8 +1,6 @@
 package e2e
 
 import (
-	"os"
-	"path/filepath"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -43,23 +41,15 @@ public static class Program {
 // compileText compiles a program that is one text.
 func compileText(t *testing.T, in *dotnettest.Install, text string) string {
 	t.Helper()
-	dll, _ := compileTextWith(t, in, text, dotnettest.Options{})
-	return dll
-}
-
-// compileTextWith is compileText with options, and returns the source, too.
-func compileTextWith(t *testing.T, in *dotnettest.Install, text string, o dotnettest.Options) (dll, source string) {
-	t.Helper()
-	dir := t.TempDir()
-	source = filepath.Join(dir, "Program.cs")
-	if err := os.WriteFile(source, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	dll, err := in.Compile([]string{source}, filepath.Join(dir, "out"), o)
+	source, err := in.Made("Program.cs", []byte(text))
 	if err != nil {
 		t.Fatal(err)
 	}
-	return dll, source
+	dll, err := in.Compile([]string{source}, "", dotnettest.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return dll
 }
 
 // compareCallsByName compares how often functions f were called, those of one name as one.

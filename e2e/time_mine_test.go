@@ -102,12 +102,12 @@ func packagedApp(t *testing.T, in *dotnettest.Install) string {
 	t.Helper()
 	app := t.TempDir()
 	compile := func(name, source string, o dotnettest.Options) string {
-		file := filepath.Join(t.TempDir(), name+".cs")
-		if err := os.WriteFile(file, []byte(source), 0o600); err != nil {
+		file, err := in.Made(name+".cs", []byte(source))
+		if err != nil {
 			t.Fatal(err)
 		}
 		o.Name = name
-		dll, err := in.Compile([]string{file}, t.TempDir(), o)
+		dll, err := in.Compile([]string{file}, "", o)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -2,7 +2,9 @@ package dotnettest
 
 import (
 	"bytes"
+	"crypto/sha256"
 	_ "embed" // the template of a unit
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"os"
@@ -41,29 +43,40 @@ func Source(lines int) []byte {
 // Large writes Source(lines) to a file in the cache, whose path is always the
 // same, and returns it.
 func (in *Install) Large(lines int) (string, error) {
-	dir := filepath.Join(in.cache, "sources", "v"+sourceVersion)
-	path := filepath.Join(dir, fmt.Sprintf("Large%d.cs", lines))
-	if _, err := os.Stat(path); err == nil {
-		return path, nil
+	return in.Made(fmt.Sprintf("Large%d.cs", lines), Source(lines))
+}
+
+// maxSources bounds the sources that Made keeps. A run of all tests makes about 30,
+// of some kilobytes each.
+const maxSources = 300
+
+// Made writes the text of a source to a file of that name in the cache and returns
+// its path, which is always the same for the same text: so Compile knows what it
+// has compiled before. The file must not be changed.
+func (in *Install) Made(name string, text []byte) (string, error) {
+	sum := sha256.Sum256(text)
+	dir := filepath.Join(in.cache, "sources", hex.EncodeToString(sum[:16]))
+	path := filepath.Join(dir, name)
+	if exists(path) {
+		return path, touch(dir)
 	}
 	if err := os.MkdirAll(dir, 0o755); err != nil {
-		return "", fmt.Errorf("writing a large source: %w", err)
+		return "", fmt.Errorf("writing the source %s: %w", name, err)
 	}
 	tmp, err := os.CreateTemp(dir, "tmp-")
 	if err != nil {
-		return "", fmt.Errorf("writing a large source: %w", err)
+		return "", fmt.Errorf("writing the source %s: %w", name, err)
 	}
 	defer os.Remove(tmp.Name())
-	_, err = tmp.Write(Source(lines))
+	_, err = tmp.Write(text)
 	if err := errors.Join(err, tmp.Close()); err != nil {
-		return "", fmt.Errorf("writing a large source: %w", err)
+		return "", fmt.Errorf("writing the source %s: %w", name, err)
 	}
-	return path, os.Rename(tmp.Name(), path)
+	if err := os.Rename(tmp.Name(), path); err != nil {
+		return "", fmt.Errorf("writing the source %s: %w", name, err)
+	}
+	return path, prune(filepath.Dir(dir), maxSources)
 }
-
-// sourceVersion is part of the path of Large's files. Raise it when Source
-// returns something else for the same number of lines.
-const sourceVersion = "1"
 
 const sourceHead = `// Generated. Always the same for the same number of lines.
 using System;
