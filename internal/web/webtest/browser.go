@@ -49,7 +49,8 @@ func Start(t *testing.T) *Browser {
 	path := Chromium(t)
 	options := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath(path), chromedp.NoSandbox,
 		chromedp.DisableGPU, chromedp.Flag("disable-quic", true),
-		chromedp.Flag("disable-component-update", true), chromedp.WindowSize(1280, 900))
+		chromedp.Flag("disable-component-update", true), chromedp.WindowSize(1280, 900),
+		chromedp.Env("TMPDIR="+ownTemp(t)))
 	allocator, stop := chromedp.NewExecAllocator(context.Background(), options...)
 	t.Cleanup(stop)
 	ctx, end := chromedp.NewContext(allocator)
@@ -58,6 +59,18 @@ func Start(t *testing.T) *Browser {
 		t.Fatal(err)
 	}
 	return &Browser{t, ctx}
+}
+
+// ownTemp makes a directory for the temporary files of a browser, which leaves some when it is ended. Its path is short:
+// there are sockets in it.
+func ownTemp(t *testing.T) string {
+	t.Helper()
+	dir, err := os.MkdirTemp("", "clrprof-browser-")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = os.RemoveAll(dir) }) // a process that is ending may still write to it
+	return dir
 }
 
 // Do takes steps in the browser.
