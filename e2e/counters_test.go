@@ -71,7 +71,7 @@ func TestCounters(t *testing.T) {
 	}
 	off := s.startSteps(in.Newest(), "--memory", "--sample-counters", "0", "-f")
 	off.finish()
-	if n := query[struct{ N int }](t, off.session, "SELECT count(*) AS n FROM counter")[0].N; n != 0 {
+	if n := countOf(t, off.session, "counter"); n != 0 {
 		t.Errorf("%d counters where none are sampled", n)
 	}
 }

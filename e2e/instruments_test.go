@@ -49,7 +49,7 @@ func wantInstruments(t *testing.T, path, stdout string) {
 	if found, err := analysis.Check(openSession(t, path)); err != nil || len(found) != 0 {
 		t.Errorf("the session contradicts itself: %v, %v", found, err)
 	}
-	if query[struct{ N int }](t, path, "SELECT count(*) AS n FROM site_value")[0].N > 0 {
+	if countOf(t, path, "site_value") > 0 {
 		checkSums(t, path)
 	}
 	have := lastValues(t, path)

@@ -248,7 +248,7 @@ func (s *sums) compare(t *testing.T, session string) {
 			}
 		}
 	}
-	gcs := query[struct{ N int }](t, session, "SELECT count(*) AS n FROM gc")[0].N
+	gcs := countOf(t, session, "gc")
 	if len(s.gcs) != gcs {
 		t.Errorf("messages tell of %d collections, the session of %d", len(s.gcs), gcs)
 	}

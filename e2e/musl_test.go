@@ -50,7 +50,7 @@ func TestMusl(t *testing.T) {
 	if items.Alive != kept {
 		t.Errorf("%+v: want %d alive", items, kept)
 	}
-	if gcs := query[struct{ N int }](t, r.session, "SELECT count(*) AS n FROM gc")[0].N; gcs < 10 {
+	if gcs := countOf(t, r.session, "gc"); gcs < 10 {
 		t.Errorf("only %d collections", gcs)
 	}
 }

@@ -91,4 +91,21 @@ func TestOpened(t *testing.T) {
 	if len(want) == 0 || !slices.Equal(got, want) {
 		t.Errorf("gcs: %+v, printed are %+v", got, want)
 	}
+	checkOpenedTimes(t, runtime)
+}
+
+// checkOpenedTimes compares the views of times of which checkTimeSums reads the rows.
+func checkOpenedTimes(t *testing.T, runtime dotnettest.Runtime) {
+	t.Helper()
+	r := record(t, runtime.Command(dotnettest.Target(t, "Boxes", dotnettest.Options{}), "500"), "--time")
+	if r.exit != 0 {
+		t.Fatalf("exit code %d\n%s%s", r.exit, r.stdout, r.stderr)
+	}
+	o := openViews(t, r.session)
+	for _, name := range []string{"processes", "functions", "modules", "threads", "calltree"} {
+		got, want := rows[timeRow](t, o, name, report.Options{}), view[timeRow](t, r.session, name)
+		if len(want) == 0 || !slices.Equal(got, want) {
+			t.Errorf("%s: %d rows that differ from the %d printed ones", name, len(got), len(want))
+		}
+	}
 }

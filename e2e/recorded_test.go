@@ -58,7 +58,8 @@ type reader struct {
 	externs   map[session.FunctionID]bool // without IL
 	nodes     map[session.NodeID]session.Node
 	names     map[session.TypeID]string
-	stacks    map[session.NodeID][]function
+	same      map[function]*function // each that is equal once, so that stacks of many nodes are small
+	stacks    map[session.NodeID][]*function
 }
 
 // need returns rows that must be readable.
@@ -84,7 +85,7 @@ func newReader(t *testing.T, path string, withPID bool) *reader {
 	s := openSession(t, path)
 	r := &reader{t: t, s: s, withPID: withPID, arguments: map[session.TypeID][]session.TypeID{},
 		functions: map[session.FunctionID]function{}, externs: map[session.FunctionID]bool{}, names: map[session.TypeID]string{},
-		stacks: map[session.NodeID][]function{}}
+		same: map[function]*function{}, stacks: map[session.NodeID][]*function{}}
 	r.types = byID(need(t, s.Types), func(x session.Type) session.TypeID { return x.ID })
 	r.modules = byID(need(t, s.Modules), func(x session.Module) session.ModuleID { return x.ID })
 	r.processes = byID(need(t, s.Processes), func(x session.Process) session.ProcessID { return x.ID })
@@ -103,6 +104,9 @@ func newReader(t *testing.T, path string, withPID bool) *reader {
 			key.PID = int(r.processes[f.Process].PID)
 		}
 		r.functions[f.ID] = key
+		if r.same[key] == nil {
+			r.same[key] = &key
+		}
 	}
 	return r
 }
@@ -160,7 +164,8 @@ func (r *reader) addStack(out *recorded, site session.Site, thread, typ string, 
 	out.exclusive[functionType{leaf, typ}] = out.exclusive[functionType{leaf, typ}].plus(m)
 	of := functionType{function{PID: leaf.PID}, typ}
 	out.types[of] = out.types[of].plus(m)
-	for _, f := range r.stack(site.Node) {
+	for _, on := range r.stack(site.Node) {
+		f := *on
 		out.inclusive[functionType{f, typ}] = out.inclusive[functionType{f, typ}].plus(m)
 		key := threadFunctionType{thread, f.Name, typ}
 		out.threads[key] = out.threads[key].plus(m)
@@ -172,17 +177,19 @@ func (r *reader) addStack(out *recorded, site session.Site, thread, typ string, 
 
 // stack is the functions from the root to the node, each once. A parent's id is smaller than its children's, so
 // recursion of any depth is walked once.
-func (r *reader) stack(node session.NodeID) []function {
-	if s, ok := r.stacks[node]; ok || node == 0 {
-		return s
-	}
+func (r *reader) stack(node session.NodeID) []*function {
 	var path []session.NodeID
-	for ; node != 0 && r.stacks[node] == nil; node = r.nodes[node].Parent {
+	var s []*function
+	for ; node != 0; node = r.nodes[node].Parent {
+		known, ok := r.stacks[node]
+		if ok {
+			s = known
+			break
+		}
 		path = append(path, node)
 	}
-	s := r.stacks[node]
 	for _, n := range slices.Backward(path) {
-		if f := r.functions[r.nodes[n].Function]; !slices.Contains(s, f) {
+		if f := r.same[r.functions[r.nodes[n].Function]]; !slices.Contains(s, f) {
 			s = append(slices.Clip(s), f)
 		}
 		r.stacks[n] = s

@@ -22,16 +22,21 @@ type spent struct {
 }
 
 func (s *spent) add(v session.TimingValue) {
-	s.Elapsed += int64(v.Elapsed)
-	s.Waited += int64(v.Waited)
-	s.Intervals += int64(v.Waits.Intervals)
-	s.Voluntary += int64(v.Voluntary)
-	s.Preempted += int64(v.Preempted)
-	s.Faults += int64(v.Faults)
-	s.Reads += int64(v.Reads)
-	s.OffCPU += int64(v.OffCPU)
-	s.Blocked += int64(v.Blocked)
-	s.Ready += int64(v.Ready)
+	s.plus(spent{int64(v.Elapsed), int64(v.Waited), int64(v.Waits.Intervals), int64(v.Voluntary), int64(v.Preempted),
+		int64(v.Faults), int64(v.Reads), int64(v.OffCPU), int64(v.Blocked), int64(v.Ready)})
+}
+
+func (s *spent) plus(o spent) {
+	s.Elapsed += o.Elapsed
+	s.Waited += o.Waited
+	s.Intervals += o.Intervals
+	s.Voluntary += o.Voluntary
+	s.Preempted += o.Preempted
+	s.Faults += o.Faults
+	s.Reads += o.Reads
+	s.OffCPU += o.OffCPU
+	s.Blocked += o.Blocked
+	s.Ready += o.Ready
 }
 
 // application is the part of the time in which the system did not act.
@@ -45,6 +50,7 @@ type callsOf struct {
 	open           int64 // the longest interval that had not ended, ns
 	tail           spent // of its own, ended by the end of a call
 	own, inclusive spent
+	added          session.NodeID // the node whose time was added last
 }
 
 // recordedTime is what a session says of calls, added up from the recorded tables alone and in the simplest way.
@@ -55,22 +61,31 @@ type recordedTime struct {
 	nodes     int            // of calls
 	total     spent
 	processes []session.ProcessTime
+	of        map[*function]*callsOf // the same, by what stacks have
 }
 
 func readRecordedTime(t *testing.T, path string) *recordedTime {
 	t.Helper()
 	r := newReader(t, path, false)
 	out := &recordedTime{functions: map[called]*callsOf{}, calls: map[call]int64{},
-		externs: map[call]int64{}, processes: need(t, r.s.ProcessTimes)}
+		externs: map[call]int64{}, processes: need(t, r.s.ProcessTimes), of: map[*function]*callsOf{}}
 	timings := byID(need(t, r.s.Timings), func(x session.Timing) session.TimingID { return x.ID })
 	nodes := map[session.NodeID]bool{}
+	inclusive := map[session.NodeID]*spent{}
 	for _, v := range need(t, r.s.TimingValues) {
 		node := r.nodes[timings[v.Timing].Node]
 		out.addValue(r, node, v)
+		if inclusive[node.ID] == nil {
+			inclusive[node.ID] = &spent{}
+		}
+		inclusive[node.ID].add(v)
 		if v.Calls > 0 && !nodes[node.ID] {
 			nodes[node.ID] = true
 			out.nodes++
 		}
+	}
+	for id, s := range inclusive {
+		out.addInclusive(r, id, *s)
 	}
 	for _, v := range need(t, r.s.TimingRunning) {
 		node := r.nodes[timings[v.Timing].Node]
@@ -108,8 +123,8 @@ func (r *reader) within(node session.Node) session.FunctionID {
 	return node.Function
 }
 
-// addValue counts calls for a function and for its caller, and times for each function on the stack once. A function
-// without IL is a part of its caller, as hooks have it.
+// addValue counts calls for a function and for its caller, and the times that are its own. A function without IL is a
+// part of its caller, as hooks have it.
 func (o *recordedTime) addValue(r *reader, node session.Node, v session.TimingValue) {
 	isTail := node.Instruction == 0 && v.Made == 0
 	if in := r.within(node); in != node.Function {
@@ -127,15 +142,23 @@ func (o *recordedTime) addValue(r *reader, node session.Node, v session.TimingVa
 		o.calls[call{r.key(r.within(r.nodes[node.Parent])), r.key(node.Function)}] += int64(v.Calls)
 	}
 	o.total.add(v)
-	seen := map[called]bool{}
-	for _, on := range r.stack(node.ID) {
-		key := called{on.Module, on.Token}
-		if o.functions[key] == nil {
-			o.functions[key] = &callsOf{name: on.Name}
+}
+
+// addInclusive adds all time of a node to each function on its stack once.
+func (o *recordedTime) addInclusive(r *reader, node session.NodeID, s spent) {
+	for _, on := range r.stack(node) {
+		f := o.of[on]
+		if f == nil {
+			key := called{on.Module, on.Token}
+			if o.functions[key] == nil {
+				o.functions[key] = &callsOf{name: on.Name}
+			}
+			f = o.functions[key]
+			o.of[on] = f
 		}
-		if !seen[key] {
-			o.functions[key].inclusive.add(v)
+		if f.added != node {
+			f.inclusive.plus(s)
 		}
-		seen[key] = true
+		f.added = node
 	}
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/clrprof/clrprof/internal/analysis"
 	"github.com/clrprof/clrprof/internal/dotnettest"
+	"github.com/clrprof/clrprof/internal/report"
 	"github.com/clrprof/clrprof/internal/session"
 )
 
@@ -119,7 +120,8 @@ func checkTimeSums(t *testing.T, path string) {
 	measured := query[struct{ Elapsed int64 }](t, path,
 		"SELECT coalesce(sum(elapsed_ns), 0) AS elapsed FROM timing_value")[0].Elapsed
 	var total [3]int64
-	for _, row := range view[timeRow](t, path, "processes") {
+	o := openViews(t, path)
+	for _, row := range rows[timeRow](t, o, "processes", report.Options{}) {
 		total[0], total[1], total[2] = total[0]+row.ElapsedInclusive, total[1]+row.ApplicationInclusive, total[2]+
 			row.OverheadInclusive
 	}
@@ -137,19 +139,18 @@ func checkTimeSums(t *testing.T, path string) {
 		LEFT JOIN node p ON p.id = n.parent_id LEFT JOIN node r ON r.id = p.parent_id JOIN function f ON f.id IN (n.function_id, p.function_id, r.function_id)
 		WHERE f.raw_name = '(folded)') AS n`)[0].N
 	type sum struct {
-		args []string
-		of   func(timeRow) [3]int64
+		view  string
+		depth int
+		of    func(timeRow) [3]int64
 	}
-	sums := []sum{{[]string{"functions"}, exclusive}, {[]string{"modules", "--depth", "1"}, exclusive},
-		{[]string{"threads"}, inclusive},
-		{[]string{"calltree", "--depth", "1"}, inclusive}}
-	// more are gigabytes of text
-	if query[struct{ N int }](t, path, "SELECT count(*) AS n FROM path_time")[0].N < 50_000 {
-		sums = append(sums, sum{[]string{"calltree"}, exclusive})
+	sums := []sum{{"functions", 0, exclusive}, {"modules", 1, exclusive}, {"threads", 0, inclusive},
+		{"calltree", 1, inclusive}}
+	if countOf(t, path, "path_time") < mostPaths {
+		sums = append(sums, sum{"calltree", 0, exclusive})
 	}
 	for _, tt := range sums {
 		var sum [3]int64
-		for _, row := range view[timeRow](t, path, tt.args...) {
+		for _, row := range rows[timeRow](t, o, tt.view, report.Options{Depth: tt.depth}) {
 			for i, v := range tt.of(row) {
 				sum[i] += v
 			}
@@ -157,7 +158,7 @@ func checkTimeSums(t *testing.T, path string) {
 		// Folded calls are measured twice, within the calls that made them and by function. Each of the two is rounded
 		// to nanoseconds once by itself and twice with what the probes added; and that is taken out of each as far as
 		// it goes: what does not go stays in elapsed and application.
-		if tt.args[0] == "calltree" && rounded > 0 {
+		if tt.view == "calltree" && rounded > 0 {
 			within := func(i int, least, most int64) bool { return sum[i]-total[i] >= least && sum[i]-total[i] <= most }
 			measured := sum[0] + sum[2] - total[0] - total[2]
 			if within(0, -3*rounded, total[2]) && within(1, -max(total[2], 3*rounded), max(total[2], 3*rounded)) &&
@@ -166,8 +167,8 @@ func checkTimeSums(t *testing.T, path string) {
 			}
 		}
 		if sum != total {
-			t.Errorf("%v add up to elapsed, application and overhead %d ns, the processes to %d ns", tt.args, sum,
-				total)
+			t.Errorf("%s (%d levels) add up to elapsed, application and overhead %d ns, the processes to %d ns",
+				tt.view, tt.depth, sum, total)
 		}
 	}
 }
