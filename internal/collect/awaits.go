@@ -20,13 +20,13 @@ func (t *times) writeBegan(r *Recorder, p *process, h *wire.Header, rows []wire.
 	if err != nil {
 		return err
 	}
-	at := map[int32]int{} // by index in t.rows
+	at := map[int32]int{} // by index in the recording
 	var began []session.TimingBegan
 	for i := range t.taken.Len() {
 		if !p.names.functions[rows[i].Function].waits {
 			continue
 		}
-		x, own := arena.Timing(&rows[i]), t.taken.At(i).own
+		x, own := arena.Timing(&rows[i]), t.taken.At(i).own()
 		if x.Calls == 0 {
 			continue
 		}

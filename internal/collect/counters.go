@@ -12,31 +12,25 @@ import (
 	"github.com/clrprof/clrprof/internal/wire"
 )
 
-// ended is a timing of the arena of which calls ended, and its row.
-type ended struct{ own, taken int32 }
-
 // count adds up the counters of the arena by the session's timings, and notes those whose calls ended since the last
 // sync, or in the last one all.
 func (t *times) count(r *Recorder, p *process, rows []wire.Timing, last bool) error {
-	t.sums.reset(t.rows.Len())
-	for i := range t.waits {
-		t.waits[i] = wire.Waits{}
-	}
-	t.clearFolded()
+	t.sums.reset(p.rec.Timings())
+	t.folds.Reset(t.folds.Len())
 	read := waitsOf{arena: p.arena, rows: p.arena.Waits()}
 	for i := range t.taken.Len() {
 		r.report(partCount, i, t.taken.Len())
 		x := arena.Timing(&rows[i])
 		n := t.taken.At(i)
-		err := t.addTail(&read, int(n.own), &x)
+		err := t.addTail(&read, int(n.own()), &x)
 		if err == nil && n.lead != none {
-			err = t.addLead(&read, int(n.lead), &x, n.folded)
+			err = t.addLead(&read, int(n.lead), &x, n.folded())
 		}
 		if err == nil && x.Parent == 0 && x.LeadElapsed != 0 {
 			err = fmt.Errorf("%w: time before a root", wire.ErrCorrupt)
 		}
 		if err == nil {
-			err = t.addFolded(p, n, x.Inclusive)
+			err = t.addFolded(p, i, x.Inclusive)
 		}
 		if err != nil {
 			return fmt.Errorf("timing %d: %w", i+1, err)
@@ -51,12 +45,13 @@ func (t *times) findEnded(p *process, rows []wire.Timing, last bool) error {
 	for t.noted.Len() < t.taken.Len() {
 		t.noted.Add(0)
 	}
-	changed := make([]bool, t.rows.Len())
+	changed, count := make([]bool, p.rec.Timings()), 0
 	for i := range t.taken.Len() {
-		own := t.taken.At(i).own
-		_, ended := p.rec.Calls(int(own))
-		changed[own] = changed[own] || t.sums.of(int(own)).ended != uint64(ended)
-		if last && !changed[own] && t.sums.of(int(own)).ended != 0 {
+		own := t.taken.At(i).own()
+		_, before := p.rec.Calls(int(own))
+		ended := t.sums.ended(int(own))
+		changed[own] = changed[own] || ended != uint64(before)
+		if last && !changed[own] && ended != 0 {
 			x := arena.Timing(&rows[i])
 			acted, err := actedOf(p, &x)
 			if err != nil {
@@ -66,10 +61,19 @@ func (t *times) findEnded(p *process, rows []wire.Timing, last bool) error {
 		}
 	}
 	for i := range t.taken.Len() {
-		if own := t.taken.At(i).own; changed[own] {
-			t.ended = append(t.ended, ended{own, int32(i)})
+		if changed[t.taken.At(i).own()] {
+			count++
 		}
 	}
+	t.ended = make([]int32, 0, count)
+	for i := range t.taken.Len() {
+		if changed[t.taken.At(i).own()] {
+			t.ended = append(t.ended, int32(i))
+		}
+	}
+	slices.SortFunc(t.ended, func(a, b int32) int {
+		return cmp.Or(cmp.Compare(t.taken.At(int(a)).own(), t.taken.At(int(b)).own()), cmp.Compare(a, b))
+	})
 	return nil
 }
 
@@ -103,10 +107,10 @@ func actedOf(p *process, x *wire.Timing) (wire.Acted, error) {
 func (t *times) addTail(read *waitsOf, row int, x *wire.Timing) error {
 	c := counters{calls: x.Calls, ended: min(x.Ended, x.Calls), made: x.Folded, elapsed: x.TailElapsed,
 		waited: min(x.TailWaited, x.TailElapsed)}
-	if err := t.sums.add(row, &c); err != nil {
+	if err := read.add(&c, x.TailWaits, c.ended+c.made); err != nil {
 		return err
 	}
-	return t.addWaits(read, row, x.TailWaits, c.ended+c.made)
+	return t.sums.add(row, &c)
 }
 
 // addLead adds what a timing counts for the call site. Folded calls are those of a function below (truncated).
@@ -115,28 +119,10 @@ func (t *times) addLead(read *waitsOf, row int, x *wire.Timing, folded bool) err
 	if !folded { // else the caller's Folded counts it
 		c.made = x.Calls
 	}
-	if err := t.sums.add(row, &c); err != nil {
+	if err := read.add(&c, x.LeadWaits, c.made); err != nil {
 		return err
 	}
-	return t.addWaits(read, row, x.LeadWaits, c.made)
-}
-
-// addWaits adds the waits with the given number, which are in so many intervals at most.
-func (t *times) addWaits(read *waitsOf, row int, number uint32, intervals uint64) error {
-	if number == 0 {
-		return nil
-	}
-	w, err := read.at(number)
-	if err != nil {
-		return err
-	}
-	w.Intervals = min(w.Intervals, intervals)
-	at := &t.rows.At(row).waits
-	if *at == none {
-		*at = int32(len(t.waits))
-		t.waits = append(t.waits, wire.Waits{})
-	}
-	return addWaits(&t.waits[*at], &w)
+	return t.sums.add(row, &c)
 }
 
 // waitsOf reads the waits of timings, which can be newer than the part of the table that was seen.
@@ -153,6 +139,19 @@ func (w *waitsOf) at(number uint32) (wire.Waits, error) {
 		return wire.Waits{}, fmt.Errorf("%w: waits %d of %d", wire.ErrCorrupt, number, len(w.rows))
 	}
 	return arena.Waits(&w.rows[number-1]), nil
+}
+
+// add adds the waits with the given number, which are in so many intervals at most.
+func (w *waitsOf) add(c *counters, number uint32, intervals uint64) error {
+	if number == 0 {
+		return nil
+	}
+	waits, err := w.at(number)
+	if err != nil {
+		return err
+	}
+	waits.Intervals = min(waits.Intervals, intervals)
+	return addWaits(&c.waits, &waits)
 }
 
 // addWaits adds waits, all of which are bounded.
@@ -190,11 +189,7 @@ func (t *times) value(i int, v *session.TimingValue) error {
 	}
 	*v = session.TimingValue{Calls: quantity.Count(c.calls), Ended: quantity.Count(c.ended),
 		Made: quantity.Count(c.made), Elapsed: elapsed, Waited: waited}
-	var w wire.Waits
-	if at := t.rows.At(i).waits; at != none {
-		w = t.waits[at]
-	}
-	v.Waits, err = t.clock.waits(&w, c.open)
+	v.Waits, err = t.clock.waits(&c.waits, c.open)
 	return err
 }
 
@@ -218,29 +213,26 @@ func (c *clock) waits(w *wire.Waits, open uint64) (quantity.Waits, error) {
 // writeExtremes writes those of the rows of which calls ended. They are read after the calls are counted: those of a
 // call that ends meanwhile may be among them.
 func (t *times) writeExtremes(r *Recorder, p *process, rows []wire.Timing) error {
-	slices.SortFunc(t.ended, func(a, b ended) int {
-		return cmp.Or(cmp.Compare(a.own, b.own), cmp.Compare(a.taken, b.taken))
-	})
 	var out []session.TimingExtreme
 	for i, n := range t.ended {
 		r.report(partExtremes, i, len(t.ended))
-		x := arena.Timing(&rows[n.taken])
+		own, x := t.taken.At(int(n)).own(), arena.Timing(&rows[n])
 		acted, err := actedOf(p, &x)
 		if err != nil {
-			return fmt.Errorf("timing %d: %w", n.taken+1, err)
+			return fmt.Errorf("timing %d: %w", n+1, err)
 		}
-		*t.noted.At(int(n.taken)) = digest(&x, &acted)
+		*t.noted.At(int(n)) = digest(&x, &acted)
 		e, ok, err := t.extremes(&x, &acted)
-		switch id := p.rec.TimingID(int(n.own)); {
+		switch id := p.rec.TimingID(int(own)); {
 		case err != nil:
-			return fmt.Errorf("timing %d: %w", n.taken+1, err)
+			return fmt.Errorf("timing %d: %w", n+1, err)
 		case !ok:
 		case len(out) > 0 && out[len(out)-1].Timing == id:
 			widen(&out[len(out)-1].Extremes, &e)
 		default:
 			out = append(out, session.TimingExtreme{Timing: id, Extremes: e})
 		}
-		done := i+1 == len(t.ended) || t.ended[i+1].own != n.own // the next one is of another row
+		done := i+1 == len(t.ended) || t.taken.At(int(t.ended[i+1])).own() != own // the next one is of another row
 		if done && len(out) >= recording.RowsAtOnce {
 			if err := p.rec.ReplaceExtremes(out); err != nil {
 				return err
@@ -248,7 +240,7 @@ func (t *times) writeExtremes(r *Recorder, p *process, rows []wire.Timing) error
 			out = out[:0]
 		}
 	}
-	t.ended = t.ended[:0]
+	t.ended = nil
 	return p.rec.ReplaceExtremes(out)
 }
 

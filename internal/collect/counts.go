@@ -14,7 +14,7 @@ import (
 // counts are what CPU counters counted in the timings of one process, since it began: room for one sync.
 type counts struct {
 	used  int                    // CPU counters that there are
-	sums  []quantity.Counters    // by index in times.rows
+	sums  []quantity.Counters    // by index in the recording
 	folds []session.CountedFolds // by index in times.folds
 }
 
@@ -49,19 +49,16 @@ func (t *times) countCounters(p *process) error {
 	if len(rows) < t.taken.Len() {
 		return fmt.Errorf("%w: CPU counters of %d timings of %d", wire.ErrCorrupt, len(rows), t.taken.Len())
 	}
-	t.counts.sums, t.counts.folds = make([]quantity.Counters, t.rows.Len()), make([]session.CountedFolds, t.folds.Len())
+	t.counts.sums = make([]quantity.Counters, p.rec.Timings())
+	t.counts.folds = make([]session.CountedFolds, t.folds.Len())
 	for i := range t.taken.Len() {
 		c, n := arena.Counts(&rows[i]), t.taken.At(i)
-		err := t.counts.add(&t.counts.sums[n.own], &c.Tail)
+		err := t.counts.add(&t.counts.sums[n.own()], &c.Tail)
 		if err == nil && n.lead != none {
 			err = t.counts.add(&t.counts.sums[n.lead], &c.Lead)
 		}
-		row := n.below
-		if n.folded {
-			row = n.own
-		}
-		if err == nil && row != none && t.rows.At(int(row)).folds != none {
-			f := &t.counts.folds[t.rows.At(int(row)).folds]
+		if at := t.foldsOf(i); err == nil && at != none {
+			f := &t.counts.folds[at]
 			if err = t.counts.add(&f.Counters, &c.Inclusive); err == nil {
 				err = t.counts.add(&f.Each, &c.Each)
 			}

@@ -12,50 +12,39 @@ import (
 	"github.com/clrprof/clrprof/internal/wire"
 )
 
-// folds is the inclusive time of folded calls that belongs to a row. Where paths have run out there are as many as
-// timings.
-type folds struct {
-	row   int32
-	waits int32          // index in waits; none
-	open  uint64         // of the sum: ticks of which it is not known whether the thread had a processor
-	sum   inclusiveTicks // of the whole run: room for one sync
-}
-
-// inclusiveTicks is wire.Inclusive without waits.
-type inclusiveTicks struct {
+// inclusiveSum is the inclusive time of folded calls that belongs to a row, of the whole run. Where paths have run out
+// there are as many as timings, nearly all of them small.
+type inclusiveSum struct {
 	times, calls, elapsed, waited               uint64
 	eachCalls, eachElapsed, eachWaited, eachOff uint64
-}
 
-func (t *times) clearFolded() {
-	for i := range t.folds.Len() {
-		f := t.folds.At(i)
-		f.sum, f.open = inclusiveTicks{}, 0
-	}
+	open  uint64 // of the sum: ticks of which it is not known whether the thread had a processor
+	waits wire.Waits
 }
 
 // findFolded gives those timings a row that have made folded calls for the first time: such calls have no paths, and
 // what is known of their time is shown as that of one node below their caller.
 func (t *times) findFolded(p *process, rows []wire.Timing) error {
 	for i := range t.taken.Len() {
-		n := t.taken.At(i)
-		if n.below != none {
+		if t.below.at(i) != none {
 			continue
 		}
-		if n.folded {
+		n := t.taken.At(i)
+		if n.folded() {
 			if callee := atomic.LoadUint32(&rows[i].Callee); callee != 0 && int64(callee) <= int64(t.taken.Len()) {
-				n.below = t.taken.At(int(callee - 1)).own
+				t.below.set(i, t.taken.At(int(callee-1)).own())
 			}
 			continue
 		}
 		if atomic.LoadUint32(&rows[i].Inclusive) == 0 {
 			continue
 		}
-		node := p.rec.Node(session.NodeID(n.self), p.rec.Pseudo(session.NameTruncated), 0)
-		var err error
-		if n.below, err = t.row(p, session.ThreadID(n.thread), node); err != nil {
+		at := n.place(p)
+		row, err := p.rec.Timing(at.thread, p.rec.Node(at.self, p.rec.Pseudo(session.NameTruncated), 0))
+		if err != nil {
 			return err
 		}
+		t.below.set(i, row)
 		if p.rec.WaitingTimings() >= recording.RowsAtOnce {
 			if err := p.rec.WriteTimings(); err != nil {
 				return err
@@ -65,12 +54,25 @@ func (t *times) findFolded(p *process, rows []wire.Timing) error {
 	return p.rec.WriteNames()
 }
 
-// addFolded adds the time of folded calls with the given number, which a timing refers to.
-func (t *times) addFolded(p *process, n *taken, number uint32) error {
-	row := n.below
-	if n.folded {
-		row = n.own
+// foldedRow returns the row to which the folded calls that a timing refers to belong, none if there is none yet.
+func (t *times) foldedRow(i int) int32 {
+	if n := t.taken.At(i); n.folded() {
+		return n.own()
 	}
+	return t.below.at(i)
+}
+
+// foldsOf returns the index in folds of the folded calls that a timing refers to, none if there is none yet.
+func (t *times) foldsOf(i int) int32 {
+	if row := t.foldedRow(i); row != none {
+		return t.folded.at(int(row))
+	}
+	return none
+}
+
+// addFolded adds the time of folded calls with the given number, which a timing refers to.
+func (t *times) addFolded(p *process, i int, number uint32) error {
+	row := t.foldedRow(i)
 	if number == 0 || row == none {
 		return nil
 	}
@@ -87,40 +89,58 @@ func (t *times) addInclusive(p *process, row int32, v *wire.Inclusive, open uint
 		v.EachOff); err != nil {
 		return err
 	}
-	at := &t.rows.At(int(row)).folds
-	if *at == none {
-		*at = int32(t.folds.Len())
+	at := t.folded.at(int(row))
+	if at == none {
+		at = int32(t.folds.Len())
+		t.folded.set(int(row), at)
 		p.rec.AddInclusive(int(row))
-		t.folds.Add(folds{row: row, waits: none})
+		t.folds.Add(recording.SmallInclusive{})
 	}
-	f := t.folds.At(int(*at))
-	f.sum.times += min(v.Times, v.Calls)
-	f.sum.calls += v.Calls
-	f.sum.elapsed += v.Elapsed
-	f.sum.waited += min(v.Waited, v.Elapsed)
-	f.sum.eachCalls += v.EachCalls
-	f.sum.eachElapsed += v.EachElapsed
-	f.sum.eachWaited += min(v.EachWaited, v.EachElapsed)
-	f.sum.eachOff += min(v.EachOff, v.EachElapsed)
-	f.open += open
-	if f.waits == none && (v.Waits != wire.Waits{} || open != 0) {
-		f.waits = int32(len(t.waits))
-		t.waits = append(t.waits, wire.Waits{})
+	sum := t.foldedSum(int(at))
+	sum.times += min(v.Times, v.Calls)
+	sum.calls += v.Calls
+	sum.elapsed += v.Elapsed
+	sum.waited += min(v.Waited, v.Elapsed)
+	sum.eachCalls += v.EachCalls
+	sum.eachElapsed += v.EachElapsed
+	sum.eachWaited += min(v.EachWaited, v.EachElapsed)
+	sum.eachOff += min(v.EachOff, v.EachElapsed)
+	sum.open += open
+	if err := addWaits(&sum.waits, &v.Waits); err != nil {
+		return err
 	}
-	if f.waits != none {
-		if err := addWaits(&t.waits[f.waits], &v.Waits); err != nil {
-			return err
+	t.setFoldedSum(int(at), &sum)
+	return bounded(sum.calls, sum.elapsed, sum.eachCalls, sum.eachElapsed)
+}
+
+// foldedSum returns the sum with an index in folds.
+func (t *times) foldedSum(i int) (sum inclusiveSum) {
+	small, large := t.folds.At(i)
+	if large != nil {
+		return *large
+	}
+	sum.times, sum.calls, sum.elapsed, sum.eachCalls, sum.eachElapsed = small.Sums()
+	return sum
+}
+
+func (t *times) setFoldedSum(i int, sum *inclusiveSum) {
+	row, large := t.folds.At(i)
+	if large == nil && sum.waited|sum.eachWaited|sum.eachOff|sum.open == 0 && sum.waits == (wire.Waits{}) {
+		small, ok := recording.NewSmallInclusive(sum.times, sum.calls, sum.elapsed, sum.eachCalls, sum.eachElapsed)
+		if ok {
+			*row = small
+			return
 		}
 	}
-	return bounded(f.sum.calls, f.sum.elapsed, f.sum.eachCalls, f.sum.eachElapsed)
+	t.folds.SetLarge(i, *sum)
 }
 
 // runFolded adds what the calls of a thread that have not ended have passed up to now, as far as they are folded: once
 // for each function, each pair of functions, and the innermost call that has a path. Of the intervals in which the
 // operating system acted it is not known here how long the thread had no processor.
 func (t *times) runFolded(p *process, c *wire.Clock, calls []wire.Activation, open uint64) error {
-	functions, pairs := map[short]bool{}, map[[2]short]bool{}
-	var caller *taken
+	functions, pairs := map[session.FunctionID]bool{}, map[[2]session.FunctionID]bool{}
+	caller := -1 // index in the arena
 	for i := range calls {
 		a := arena.Activation(&calls[i])
 		if a.Timing == 0 {
@@ -130,34 +150,36 @@ func (t *times) runFolded(p *process, c *wire.Clock, calls []wire.Activation, op
 			1 {
 			return fmt.Errorf("%w: a call of timing %d, of %d", wire.ErrCorrupt, a.Timing, t.taken.Len())
 		}
-		n := t.taken.At(int(a.Timing - 1))
-		pair := [2]short{0, n.function}
-		if caller != nil {
-			pair[0] = caller.function
-		}
-		if n.folded && caller != nil {
-			if err := t.runOne(p, c, &a, n, caller, open, !functions[n.function], !pairs[pair]); err != nil {
-				return err
+		n := int(a.Timing - 1)
+		function := t.taken.At(n).place(p).function
+		pair := [2]session.FunctionID{0, function}
+		if caller >= 0 {
+			pair[0] = t.taken.At(caller).place(p).function
+			if t.taken.At(n).folded() {
+				if err := t.runOne(p, c, &a, n, caller, open, !functions[function], !pairs[pair]); err != nil {
+					return err
+				}
 			}
 		}
-		functions[n.function], pairs[pair], caller = true, true, n
+		functions[function], pairs[pair], caller = true, true, n
 	}
 	return nil
 }
 
-func (t *times) runOne(p *process, c *wire.Clock, a *wire.Activation, n, caller *taken, open uint64, function,
+func (t *times) runOne(p *process, c *wire.Clock, a *wire.Activation, timing, caller int, open uint64, function,
 	pair bool) error {
 	waited := c.Waited - a.Waited
 	v := wire.Inclusive{Times: 1, Calls: 1 + c.Calls - min(c.Calls, a.Calls), Elapsed: c.Elapsed - a.Elapsed + open,
 		Waited: waited + open}
 	each := wire.Inclusive{EachCalls: v.Calls, EachElapsed: v.Elapsed, EachWaited: v.Waited, EachOff: v.Waited}
-	if err := t.addInclusive(p, n.own, &each, 0); err != nil {
+	own := t.taken.At(timing).own()
+	if err := t.addInclusive(p, own, &each, 0); err != nil {
 		return err
 	}
 	for _, x := range []struct {
 		row  int32
 		adds bool
-	}{{n.own, pair}, {n.below, function}, {caller.below, !caller.folded}} {
+	}{{own, pair}, {t.below.at(timing), function}, {t.below.at(caller), !t.taken.At(caller).folded()}} {
 		if x.adds && x.row != none {
 			if err := t.addInclusive(p, x.row, &v, v.Waited); err != nil {
 				return err
@@ -173,7 +195,7 @@ func (t *times) growFolded(p *process) error {
 	var order []int32
 	totals := make([]session.TimingInclusive, 0, min(recording.RowsAtOnce, t.folds.Len()))
 	for i := range t.folds.Len() {
-		total, err := t.inclusive(t.folds.At(i))
+		total, err := t.inclusive(i)
 		if err != nil {
 			return err
 		}
@@ -189,7 +211,7 @@ func (t *times) growFolded(p *process) error {
 	for some := range slices.Chunk(order, recording.RowsAtOnce) {
 		totals = totals[:0]
 		for _, i := range some {
-			total, err := t.inclusive(t.folds.At(int(i)))
+			total, err := t.inclusive(int(i))
 			if err != nil {
 				return err
 			}
@@ -203,22 +225,19 @@ func (t *times) growFolded(p *process) error {
 }
 
 // inclusive converts a sum.
-func (t *times) inclusive(f *folds) (session.TimingInclusive, error) {
-	v := session.TimingInclusive{Times: quantity.Count(f.sum.times), Calls: quantity.Count(f.sum.calls),
-		EachCalls: quantity.Count(f.sum.eachCalls)}
-	var w wire.Waits
-	if f.waits != none {
-		w = t.waits[f.waits]
-	}
+func (t *times) inclusive(i int) (session.TimingInclusive, error) {
+	sum := t.foldedSum(i)
+	v := session.TimingInclusive{Times: quantity.Count(sum.times), Calls: quantity.Count(sum.calls),
+		EachCalls: quantity.Count(sum.eachCalls)}
 	var err error
-	if v.Waits, err = t.clock.waits(&w, f.open); err != nil {
+	if v.Waits, err = t.clock.waits(&sum.waits, sum.open); err != nil {
 		return v, err
 	}
 	for _, x := range []struct {
 		to    *quantity.Nanoseconds
 		ticks uint64
-	}{{&v.Elapsed, f.sum.elapsed}, {&v.Waited, f.sum.waited}, {&v.EachElapsed, f.sum.eachElapsed},
-		{&v.EachWaited, f.sum.eachWaited}, {&v.EachOffCPU, f.sum.eachOff}} {
+	}{{&v.Elapsed, sum.elapsed}, {&v.Waited, sum.waited}, {&v.EachElapsed, sum.eachElapsed},
+		{&v.EachWaited, sum.eachWaited}, {&v.EachOffCPU, sum.eachOff}} {
 		if *x.to, err = t.clock.nanoseconds(x.ticks); err != nil {
 			return v, err
 		}

@@ -217,20 +217,20 @@ func newer(row *wire.Site, before quantity.Amount) quantity.Amount {
 // addCalls adds the calls of a process. In the end those that are written, which several timings can share.
 func (t *times) addCalls(p *process, s *live.State, last bool) {
 	if last {
-		seen := make([]bool, t.rows.Len())
+		seen := make([]bool, p.rec.Timings())
 		for i := range t.taken.Len() {
-			if n := t.taken.At(i); !seen[n.own] {
-				seen[n.own] = true
-				calls, _ := p.rec.Calls(int(n.own))
-				s.Functions[n.function].Calls += calls
+			if n := t.taken.At(i); !seen[n.own()] {
+				seen[n.own()] = true
+				calls, _ := p.rec.Calls(int(n.own()))
+				s.Functions[short(n.place(p).function)].Calls += calls
 			}
 		}
 		return
 	}
 	rows := p.arena.Timings()
 	for i := range t.taken.Len() {
-		s.Functions[t.taken.At(i).function].Calls += quantity.Count(min(atomic.LoadUint64(&rows[i].Calls),
-			recording.MaxCounter))
+		calls := min(atomic.LoadUint64(&rows[i].Calls), recording.MaxCounter)
+		s.Functions[short(t.taken.At(i).place(p).function)].Calls += quantity.Count(calls)
 	}
 }
 

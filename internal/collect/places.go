@@ -68,16 +68,16 @@ func (s *places) addFrame(t *tree, n wire.Node) {
 }
 
 // addCall adds the timing with the next number.
-func (s *places) addCall(x *wire.Timing, n taken, class uint32) {
+func (s *places) addCall(x *wire.Timing, f function) {
 	if !s.on {
 		return
 	}
-	c := call{parent: x.Parent, function: x.Function, declared: class&wire.FunctionBoundary != 0}
+	c := call{parent: x.Parent, function: x.Function, declared: f.class&wire.FunctionBoundary != 0}
 	if x.Parent != 0 {
 		c.path = s.calls.At(int(x.Parent - 1)).path
 	}
 	if !c.declared {
-		c.path = s.pathTo(c.path, n.function)
+		c.path = s.pathTo(c.path, short(f.id))
 	}
 	s.calls.Add(c)
 }
@@ -117,26 +117,27 @@ func (p *process) placeCalled(id, timing uint32, frozen bool, typ string) (sessi
 	if timing == 0 || inner == 0 || p.tree.isTruncated(id) {
 		return p.placeStack(id)
 	}
-	x, n := s.calls.At(int(timing-1)), p.times.taken.At(int(timing-1))
-	caller := n
+	x, n := s.calls.At(int(timing-1)), *p.times.taken.At(int(timing - 1))
+	called := n.place(p)
+	caller := called
 	if x.declared && x.parent != 0 {
-		caller = p.times.taken.At(int(x.parent - 1))
+		caller = p.times.taken.At(int(x.parent - 1)).place(p)
 	}
 	at := p.tree.instructions[s.frames[inner].ip]
-	if at.function != session.FunctionID(caller.function) {
+	if at.function != caller.function {
 		return p.placeStack(id)
 	}
 	itself := inner == id && (frozen || p.makesItself(x.function, typ))
-	switch isOf := !n.folded && s.isOf(p, inner, timing); {
+	switch isOf := !n.folded() && s.isOf(p, inner, timing); {
 	case x.declared && !itself && isOf:
-		return session.NodeID(n.self), n.function
+		return called.self, short(called.function)
 	case x.declared && !itself:
 		node, _ := p.placeStack(inner)
-		return p.rec.Node(node, session.FunctionID(n.function), 0), n.function
+		return p.rec.Node(node, called.function, 0), short(called.function)
 	case !isOf:
 		return p.placeStack(id)
 	}
-	node := p.rec.Node(session.NodeID(caller.above), at.function, at.id)
+	node := p.rec.Node(caller.above, at.function, at.id)
 	if outer := s.outermost(&p.tree, id, inner); outer != 0 { // the runtime calls it, not the code
 		at = p.tree.instructions[s.frames[outer].ip]
 		node = p.rec.Node(node, at.function, at.id)
@@ -175,7 +176,7 @@ func (s *places) isOf(p *process, node, timing uint32) bool {
 		if f.path == c.path {
 			return true
 		}
-		function := session.FunctionID(p.times.taken.At(int(timing - 1)).function)
+		function := p.times.taken.At(int(timing - 1)).place(p).function
 		if !c.declared && function == p.tree.instructions[f.ip].function {
 			node = s.frames[f.parent].probed
 		}

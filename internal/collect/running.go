@@ -19,7 +19,7 @@ func (t *times) stop(r *Recorder, p *process, h *wire.Header) ([]session.TimingR
 		return nil, err
 	}
 	var running []session.TimingRunning
-	for i := range t.rows.Len() {
+	for i := range p.rec.Timings() {
 		sum := t.sums.of(i)
 		calls, ticks := sum.calls-sum.ended, open[i]
 		if calls == 0 && ticks == 0 {
@@ -68,8 +68,8 @@ func (t *times) openIntervals(r *Recorder, p *process, h *wire.Header) (map[int]
 		}
 		innermost := t.taken.At(int(n - 1))
 		id, ok := p.threads.id(uint32(i + 1))
-		sum := t.sums.of(int(innermost.own))
-		if !ok || innermost.thread != short(id) || sum.calls == sum.ended {
+		sum := t.sums.of(int(innermost.own()))
+		if !ok || innermost.place(p).thread != id || sum.calls == sum.ended {
 			continue // the call of another thread, to which the room was given: this one has ended
 		}
 		until, err := t.threadEnd(r, p, uint32(i+1), end)
@@ -81,7 +81,7 @@ func (t *times) openIntervals(r *Recorder, p *process, h *wire.Header) (map[int]
 			return nil, err
 		}
 		if passed > 0 {
-			open[int(innermost.own)] += passed
+			open[int(innermost.own())] += passed
 		}
 		if err := t.runFolded(p, &c, activations[c.Activations:][:c.Depth], passed); err != nil && p.over {
 			return nil, err

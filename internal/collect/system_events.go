@@ -92,7 +92,7 @@ func (t *times) systemEvent(r *Recorder, p *process, e wire.SystemEvent) (sessio
 		return session.SystemEvent{}, fmt.Errorf("%w: timing %d of %d", wire.ErrCorrupt, e.Timing, t.taken.Len())
 	}
 	n := t.taken.At(int(e.Timing - 1))
-	at := n.own
+	at := n.own()
 	if e.Lead != 0 {
 		at = n.lead
 	}

@@ -23,13 +23,14 @@ type times struct {
 	closed bool // the process is over, or the recording is: what is written is all there is
 
 	taken pieces.List[taken]  // by index in the arena
-	rows  pieces.List[timing] // by index in the recording
-	sums  counterSums         // by index in rows, of the whole run: room for one sync
-	// of the few rows in which the operating system acted: of the whole run, room for one sync
-	waits []wire.Waits
-	ended []ended             // since the last sync
+	below sparse              // by index in the arena, of those with folded calls: see findFolded
 	noted pieces.List[uint64] // by index in the arena: the digest of the extremes that are written
-	folds pieces.List[folds]  // inclusive times of folded calls, by index in the recording
+	ended []int32             // of which calls ended since the last sync: indexes in the arena, in the order of rows
+
+	sums   counterSums // by index in the recording, of the whole run: room for one sync
+	folded sparse      // index in folds, by index in the recording
+	// inclusive times of folded calls, of the whole run: room for one sync
+	folds pieces.Packed[recording.SmallInclusive, inclusiveSum]
 
 	counts counts // of CPU counters
 	acted  acted
@@ -39,23 +40,46 @@ type times struct {
 // processor's cache.
 const timingsAtOnce = 256
 
-// taken is what a timing of the arena is in the session, as it was when it was new: the target can overwrite its arena.
+// taken is where a timing of the arena is in the session. What it is there was found when it was new: the target can
+// overwrite its arena.
 type taken struct {
-	thread    short // ids, as the fields of key
-	function  short
-	self      short // node of the function itself
-	above     short // the parent of self and of the function's call sites
-	own, lead int32 // index in rows; lead -1: a root
-	// the same of the folded calls that it made, none: there were none yet; if it is folded itself, of its function
-	below int32
-	// it is the root of folded calls, or below it: the intervals before its calls are in their callers' tails
-	folded bool
+	row  int32 // index in the recording; -1 less that if the timing is folded: see newTaken
+	lead int32 // that of its call site; none: it is a root
 }
 
-// timing is where the sums of a timing of the session are.
-type timing struct {
-	waits int32 // index in waits; none
-	folds int32 // index in folds; none
+// newTaken returns where a timing is. Folded is the root of folded calls, and what is below it: the intervals before
+// its calls are in their callers' tails.
+func newTaken(own, lead int32, folded bool) taken {
+	if folded {
+		own = ^own
+	}
+	return taken{own, lead}
+}
+
+func (n taken) folded() bool { return n.row < 0 }
+
+// own is the index in the recording of what counts for the function itself.
+func (n taken) own() int32 {
+	if n.row < 0 {
+		return ^n.row
+	}
+	return n.row
+}
+
+// place is what a timing is in the session.
+type place struct {
+	thread session.ThreadID
+	self   session.NodeID // node of the function itself
+	above  session.NodeID // the parent of self and of the function's call sites
+
+	function session.FunctionID
+}
+
+// place returns what a timing is.
+func (n taken) place(p *process) (out place) {
+	out.thread, out.self = p.rec.TimingParts(int(n.own()))
+	out.above, out.function = p.rec.NodeParts(out.self)
+	return out
 }
 
 // none is no index.
@@ -152,60 +176,52 @@ func (t *times) take(p *process, rows []wire.Timing) error {
 	case !ok:
 		return fmt.Errorf("%w: function %d was never described", wire.ErrCorrupt, x.Function)
 	}
-	n := taken{thread: short(thread), function: short(f.id), lead: none, below: none, folded: x.Function == 0}
+	above, lead, folded := session.NodeID(0), int32(none), x.Function == 0
 	if x.Parent != 0 {
-		if int64(x.Parent) > int64(i) || t.taken.At(int(x.Parent-1)).thread != n.thread {
+		if int64(x.Parent) > int64(i) {
+			return fmt.Errorf("%w: parent %d of timing %d", wire.ErrCorrupt, x.Parent, i+1)
+		}
+		n := t.taken.At(int(x.Parent - 1))
+		caller := n.place(p)
+		if caller.thread != thread {
 			return fmt.Errorf("%w: parent %d of a timing of thread %d", wire.ErrCorrupt, x.Parent, x.Thread)
 		}
-		caller := *t.taken.At(int(x.Parent - 1))
-		above, err := t.callSite(p, caller, &x)
-		if err != nil {
+		var err error
+		if above, err = t.callSite(p, caller, &x); err != nil {
 			return err
 		}
-		n.above = short(above)
-		if n.lead, err = t.row(p, thread, above); err != nil {
+		if lead, err = p.rec.Timing(thread, above); err != nil {
 			return err
 		}
-		n.folded = n.folded || caller.folded
+		folded = folded || n.folded()
 	}
-	self := p.rec.Node(session.NodeID(n.above), f.id, 0)
-	own, err := t.row(p, thread, self)
-	n.self, n.own = short(self), own
-	t.taken.Add(n)
-	p.places.addCall(&x, n, f.class)
+	own, err := p.rec.Timing(thread, p.rec.Node(above, f.id, 0))
+	t.taken.Add(newTaken(own, lead, folded))
+	p.places.addCall(&x, f)
 	return err
 }
 
 // callSite returns the node of the place in a caller from which a timing was called, or that of the caller itself if
 // the place is not known, or is in code between the two that is not recorded.
-func (t *times) callSite(p *process, caller taken, x *wire.Timing) (session.NodeID, error) {
+func (t *times) callSite(p *process, caller place, x *wire.Timing) (session.NodeID, error) {
 	if x.ReturnAddress == 0 {
-		return session.NodeID(caller.self), nil
+		return caller.self, nil
 	}
-	function := session.FunctionID(caller.function)
-	at, err := p.tree.instructionAt(p, function, x)
+	at, err := p.tree.instructionAt(p, caller.function, x)
 	if err != nil || at == 0 {
-		return session.NodeID(caller.self), err
+		return caller.self, err
 	}
-	return p.rec.Node(session.NodeID(caller.above), function, at), nil
-}
-
-// row returns the index of the timing of a thread at a node.
-func (t *times) row(p *process, thread session.ThreadID, node session.NodeID) (int32, error) {
-	i, err := p.rec.Timing(thread, node)
-	if err == nil && int(i) == t.rows.Len() {
-		t.rows.Add(timing{waits: none, folds: none})
-	}
-	return i, err
+	return p.rec.Node(caller.above, caller.function, at), nil
 }
 
 // grow tells what timings have counted. Counters are converted as they are in sum, so that the slices add up to the
 // conversion of the sum.
 func (t *times) grow(r *Recorder, p *process, last bool) error {
-	totals := make([]session.TimingValue, min(timingsAtOnce, t.rows.Len()))
-	for first := 0; first < t.rows.Len(); first += timingsAtOnce {
-		r.report(partGrowth, first, t.rows.Len())
-		some := totals[:min(timingsAtOnce, t.rows.Len()-first)]
+	rows := p.rec.Timings()
+	totals := make([]session.TimingValue, min(timingsAtOnce, rows))
+	for first := 0; first < rows; first += timingsAtOnce {
+		r.report(partGrowth, first, rows)
+		some := totals[:min(timingsAtOnce, rows-first)]
 		for i := range some {
 			if err := t.value(first+i, &some[i]); err != nil {
 				return err

@@ -30,3 +30,26 @@ func (p *List[T]) Add(row T) {
 	*last = append(*last, row)
 	p.rows++
 }
+
+// Reset makes the list one of so many rows, all zero. It uses its memory again.
+func (p *List[T]) Reset(rows int) {
+	count := (rows + pieceRows - 1) / pieceRows
+	for len(p.list) < count {
+		p.list = append(p.list, nil)
+	}
+	clear(p.list[count:])
+	p.list, p.rows = p.list[:count], rows
+	for i := range p.list {
+		n := min(pieceRows, rows-i*pieceRows)
+		if cap(p.list[i]) < n {
+			room := pieceRows
+			if i == 0 {
+				room = n
+			}
+			p.list[i] = make([]T, n, room)
+			continue
+		}
+		p.list[i] = p.list[i][:n]
+		clear(p.list[i])
+	}
+}

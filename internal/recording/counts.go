@@ -65,7 +65,7 @@ func (p *Process) GrowInclusiveCounts(totals []session.CountedFolds) error {
 				c.inclusive[i])
 		}
 		if c.inclusive[i] = totals[i]; d != (session.CountedFolds{}) {
-			id := session.TimingID(p.timings.inclusive.At(i).timing)
+			id := p.inclusiveID(i)
 			grown = append(grown, session.TimingInclusiveCount{Slice: p.recording.slice(), Timing: id, CountedFolds: d})
 			p.recording.grown.any = true
 		}

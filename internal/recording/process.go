@@ -33,7 +33,7 @@ type Process struct {
 // NewProcess adds a process to the recording.
 func (r *Recording) NewProcess() *Process {
 	r.next.process++
-	p := &Process{recording: r, id: r.next.process, names: newNames(), lifetime: newLifetime(), timings: newTimings(),
+	p := &Process{recording: r, id: r.next.process, names: newNames(), lifetime: newLifetime(),
 		threadLevels: map[uint32]*level{}, losses: map[string]session.Loss{}}
 	p.paused = r.control.global.off.copy()
 	r.processes = append(r.processes, p)

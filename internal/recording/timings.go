@@ -15,26 +15,23 @@ import (
 // container. So what is kept of each is small, and what is written goes to the session in parts, not when all of it
 // is there.
 type timings struct {
-	written   session.ProcessTime
-	rows      pieces.List[timing]
-	large     pieces.List[counted] // of the few rows that are not small
-	known     map[key]int32        // index in rows
-	fresh     []session.Timing
-	waits     []quantity.Waits // in slices, of the few folded calls in which the operating system acted
-	grown     []session.TimingValue
-	inclusive pieces.List[inclusive] // of folded calls
+	written session.ProcessTime
+	keys    pieces.List[key]
+	ids     numbering
+	index   pieces.Index // of keys
+	rows    pieces.Packed[SmallTiming, counted]
+	fresh   []session.Timing
+	grown   []session.TimingValue
+
+	// of folded calls
+	inclusive pieces.Packed[SmallInclusive, countedInclusive]
+	of        pieces.List[int32] // the row that an inclusive time is of
 }
 
 // key is a thread and a node.
 type key struct{ thread, node short }
 
-// timing is a timing and what slices hold of it: no number above 32 bits, and nothing that the operating system did, or
-// all of it elsewhere.
-type timing struct {
-	id                                  short
-	calls, ended, made, elapsed, waited uint32
-	large                               int32 // index in large; none
-}
+func (k key) hash() uint64 { return mixed(uint64(k.thread)<<32 | uint64(k.node)) }
 
 // counted is what slices hold of a timing.
 type counted struct {
@@ -43,18 +40,12 @@ type counted struct {
 	quantity.Waits
 }
 
-// inclusive is session.TimingInclusive as far as slices hold it.
-type inclusive struct {
-	timing                                            short
-	waits                                             int32 // index in waits; none
+// countedInclusive is session.TimingInclusive as far as slices hold it.
+type countedInclusive struct {
 	times, calls, eachCalls                           quantity.Count
 	elapsed, waited, eachElapsed, eachWaited, eachOff quantity.Nanoseconds
+	quantity.Waits
 }
-
-// none is no index.
-const none = -1
-
-func newTimings() timings { return timings{known: map[key]int32{}} }
 
 // WriteTime writes how the process is timed, when it has changed.
 func (p *Process) WriteTime(row session.ProcessTime) error {
@@ -68,19 +59,27 @@ func (p *Process) WriteTime(row session.ProcessTime) error {
 // Timing returns the index of the timing of a thread at a node.
 func (p *Process) Timing(thread session.ThreadID, node session.NodeID) (int32, error) {
 	t, k := &p.timings, key{short(thread), short(node)}
-	i, ok := t.known[k]
-	if !ok {
-		if t.rows.Len() >= math.MaxInt32 {
-			return 0, fmt.Errorf("%w: more than %d timings", ErrInconsistent, math.MaxInt32)
-		}
-		next := &p.recording.next.timing
-		*next++
-		i = int32(t.rows.Len())
-		t.known[k] = i
-		t.rows.Add(timing{id: short(*next), large: none})
-		t.fresh = append(t.fresh, session.Timing{ID: *next, Thread: thread, Node: node})
+	if row, ok := t.index.Find(k.hash(), func(row uint32) bool { return *t.keys.At(int(row)) == k }); ok {
+		return int32(row), nil
 	}
-	return i, nil
+	row := t.keys.Len()
+	if row >= math.MaxInt32 {
+		return 0, fmt.Errorf("%w: more than %d timings", ErrInconsistent, math.MaxInt32)
+	}
+	next := &p.recording.next.timing
+	*next++
+	t.ids.add(row, short(*next))
+	t.keys.Add(k)
+	t.index.Add(k.hash(), uint32(row), func(row uint32) uint64 { return t.keys.At(int(row)).hash() })
+	t.rows.Add(SmallTiming{})
+	t.fresh = append(t.fresh, session.Timing{ID: *next, Thread: thread, Node: node})
+	return int32(row), nil
+}
+
+// TimingParts returns the thread and the node of a timing.
+func (p *Process) TimingParts(i int) (session.ThreadID, session.NodeID) {
+	k := p.timings.keys.At(i)
+	return session.ThreadID(k.thread), session.NodeID(k.node)
 }
 
 // AddSystemEvents writes intervals in which the operating system acted. Their ids are given here; the calls have the
@@ -109,7 +108,7 @@ func (p *Process) NameSystemCalls(rows []session.SystemCall) error {
 func (p *Process) Timings() int { return p.timings.rows.Len() }
 
 // TimingID is the id of a timing.
-func (p *Process) TimingID(i int) session.TimingID { return session.TimingID(p.timings.rows.At(i).id) }
+func (p *Process) TimingID(i int) session.TimingID { return session.TimingID(p.timings.ids.id(i)) }
 
 // Calls is how many calls of a timing slices hold, and how many of them ended.
 func (p *Process) Calls(i int) (began, ended quantity.Count) {
@@ -172,44 +171,27 @@ func (p *Process) WriteGrown() error {
 
 // counted returns what slices hold of a timing.
 func (t *timings) counted(i int) session.TimingValue {
-	row := t.rows.At(i)
-	if row.large != none {
-		c := t.large.At(int(row.large))
+	small, c := t.rows.At(i)
+	if c != nil {
 		return session.TimingValue{Calls: c.calls, Ended: c.ended, Made: c.made, Elapsed: c.elapsed, Waited: c.waited,
 			Waits: c.Waits}
 	}
-	return session.TimingValue{Calls: quantity.Count(row.calls), Ended: quantity.Count(row.ended),
-		Made: quantity.Count(row.made), Elapsed: quantity.Nanoseconds(row.elapsed),
-		Waited: quantity.Nanoseconds(row.waited)}
+	calls, made, elapsed := small.Counters()
+	return session.TimingValue{Calls: quantity.Count(calls), Ended: quantity.Count(calls), Made: quantity.Count(made),
+		Elapsed: quantity.Nanoseconds(elapsed)}
 }
 
 // setCounted keeps it. No number is negative: they only grow, from zero.
 func (t *timings) setCounted(i int, v *session.TimingValue) {
-	row := t.rows.At(i)
-	if row.large == none && v.Waits.IsZero() && max(uint64(v.Calls), uint64(v.Ended), uint64(v.Made), uint64(v.Elapsed),
-		uint64(v.Waited)) <= math.MaxUint32 {
-		*row = timing{row.id, uint32(v.Calls), uint32(v.Ended), uint32(v.Made), uint32(v.Elapsed), uint32(v.Waited),
-			none}
-		return
+	row, large := t.rows.At(i)
+	if large == nil && v.Waited == 0 && v.Waits.IsZero() {
+		small, ok := NewSmallTiming(uint64(v.Calls), uint64(v.Ended), uint64(v.Made), uint64(v.Elapsed))
+		if ok {
+			*row = small
+			return
+		}
 	}
-	c := counted{v.Calls, v.Ended, v.Made, v.Elapsed, v.Waited, v.Waits}
-	if row.large == none {
-		*row = timing{id: row.id, large: int32(t.large.Len())}
-		t.large.Add(c)
-		return
-	}
-	*t.large.At(int(row.large)) = c
-}
-
-// setWaits keeps waits at an index, which is given to those that are not zero.
-func (t *timings) setWaits(at *int32, w *quantity.Waits) {
-	switch {
-	case *at != none:
-		t.waits[*at] = *w
-	case !w.IsZero():
-		*at = int32(len(t.waits))
-		t.waits = append(t.waits, *w)
-	}
+	t.rows.SetLarge(i, counted{v.Calls, v.Ended, v.Made, v.Elapsed, v.Waited, v.Waits})
 }
 
 // waited keeps what was waited within a slice from being more than what passed in it: an interval can be known to have
@@ -233,7 +215,8 @@ func difference(now, before *session.TimingValue) (session.TimingValue, bool) {
 
 // AddInclusive adds the inclusive time of folded calls to a timing. Its index is the number of those that there were.
 func (p *Process) AddInclusive(timing int) {
-	p.timings.inclusive.Add(inclusive{timing: p.timings.rows.At(timing).id, waits: none})
+	p.timings.inclusive.Add(SmallInclusive{})
+	p.timings.of.Add(int32(timing))
 }
 
 // GrownInclusives adds the indexes of those that grew to a list: totals are what they have counted up to now, from
@@ -253,10 +236,8 @@ func (p *Process) GrownInclusives(first int, totals []session.TimingInclusive, g
 
 // SortInclusives sorts indexes in the order in which GrowInclusives is to be told of them: that of the timings.
 func (p *Process) SortInclusives(indexes []int32) {
-	list := &p.timings.inclusive
-	slices.SortFunc(indexes, func(a, b int32) int {
-		return cmp.Compare(list.At(int(a)).timing, list.At(int(b)).timing)
-	})
+	list := &p.timings.of
+	slices.SortFunc(indexes, func(a, b int32) int { return cmp.Compare(*list.At(int(a)), *list.At(int(b))) })
 }
 
 // GrowInclusives takes what the inclusive times with some indexes have counted up to now, and leaves their growth in
@@ -270,23 +251,28 @@ func (p *Process) GrowInclusives(indexes []int32, totals []session.TimingInclusi
 			return err
 		}
 		t.setInclusive(int(i), &total)
-		grown.Slice, grown.Timing = p.recording.slice(), session.TimingID(t.inclusive.At(int(i)).timing)
+		grown.Slice, grown.Timing = p.recording.slice(), p.inclusiveID(int(i))
 		totals[k] = grown
 		p.recording.grown.any = true
 	}
 	return p.recording.w.InsertTimingInclusives(totals)
 }
 
+// inclusiveID is the id of the timing that an inclusive time is of.
+func (p *Process) inclusiveID(i int) session.TimingID { return p.TimingID(int(*p.timings.of.At(i))) }
+
 // growth returns by how much inclusive time grew.
 func (t *timings) growth(i int, now *session.TimingInclusive) (session.TimingInclusive, error) {
-	c := t.inclusive.At(i)
-	var w quantity.Waits
-	if c.waits != none {
-		w = t.waits[c.waits]
+	small, c := t.inclusive.At(i)
+	if c == nil {
+		times, calls, elapsed, eachCalls, eachElapsed := small.Sums()
+		c = &countedInclusive{times: quantity.Count(times), calls: quantity.Count(calls),
+			elapsed: quantity.Nanoseconds(elapsed), eachCalls: quantity.Count(eachCalls),
+			eachElapsed: quantity.Nanoseconds(eachElapsed)}
 	}
 	d := session.TimingInclusive{Times: now.Times - c.times, Calls: now.Calls - c.calls,
 		Elapsed: now.Elapsed - c.elapsed,
-		Waited:  now.Waited - c.waited, Waits: now.Waits.Sub(w), EachCalls: now.EachCalls - c.eachCalls,
+		Waited:  now.Waited - c.waited, Waits: now.Waits.Sub(c.Waits), EachCalls: now.EachCalls - c.eachCalls,
 		EachElapsed: now.EachElapsed - c.eachElapsed, EachWaited: now.EachWaited - c.eachWaited,
 		EachOffCPU: now.EachOffCPU - c.eachOff}
 	if min(d.Times, d.Calls, d.EachCalls, d.Intervals, d.Voluntary, d.Preempted, d.Faults, d.Reads) < 0 ||
@@ -297,10 +283,17 @@ func (t *timings) growth(i int, now *session.TimingInclusive) (session.TimingInc
 }
 
 func (t *timings) setInclusive(i int, v *session.TimingInclusive) {
-	c := t.inclusive.At(i)
-	*c = inclusive{c.timing, c.waits, v.Times, v.Calls, v.EachCalls, v.Elapsed, v.Waited, v.EachElapsed, v.EachWaited,
-		v.EachOffCPU}
-	t.setWaits(&c.waits, &v.Waits)
+	row, large := t.inclusive.At(i)
+	if large == nil && v.Waited == 0 && v.EachWaited == 0 && v.EachOffCPU == 0 && v.Waits.IsZero() {
+		small, ok := NewSmallInclusive(uint64(v.Times), uint64(v.Calls), uint64(v.Elapsed), uint64(v.EachCalls),
+			uint64(v.EachElapsed))
+		if ok {
+			*row = small
+			return
+		}
+	}
+	t.inclusive.SetLarge(i, countedInclusive{v.Times, v.Calls, v.EachCalls, v.Elapsed, v.Waited, v.EachElapsed,
+		v.EachWaited, v.EachOffCPU, v.Waits})
 }
 
 // ReplaceExtremes writes the extremes of calls.
