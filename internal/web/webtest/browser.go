@@ -61,8 +61,8 @@ func Start(t *testing.T) *Browser {
 	return &Browser{t, ctx}
 }
 
-// ownTemp makes a directory for the temporary files of a browser, which leaves some when it is ended. Its path is short:
-// there are sockets in it.
+// ownTemp makes a directory for the temporary files of a browser, which leaves some when it is ended. Its path is
+// short, as there are sockets in it.
 func ownTemp(t *testing.T) string {
 	t.Helper()
 	dir, err := os.MkdirTemp("", "clrprof-browser-")
