@@ -24,6 +24,7 @@ type compared struct {
 	Columns []string   `json:"columns"`
 	Rows    [][]any    `json:"rows"`
 	Texts   [][]string `json:"texts"`
+	Names   []string   `json:"names"` // of the rows, as short as in other tables
 	Command string     `json:"command"`
 }
 
@@ -67,10 +68,13 @@ func (s *Server) compare(w http.ResponseWriter, r *http.Request) error {
 	out := compared{View: c.View, Column: c.Column, Note: report.DifferenceNote(c, older, newer), Total: records.Len(),
 		Unit:    c.Unit,
 		Columns: records.Columns,
-		Rows:    [][]any{}, Texts: [][]string{}, Command: s.diffCommand(r, c.View, c.Column)}
+		Rows:    [][]any{}, Texts: [][]string{}, Names: []string{}, Command: s.diffCommand(r, c.View, c.Column)}
+	readable := report.ReadableDifferences(c, false)
+	name := slices.Index(readable.Columns, "name")
 	for i := range min(records.Len(), mostRows) {
 		row := records.Row(i)
 		out.Rows, out.Texts = append(out.Rows, row), append(out.Texts, text.Values(records, row))
+		out.Names = append(out.Names, text.Values(readable, readable.Row(i))[name])
 	}
 	return writeJSON(w, out)
 }

@@ -94,6 +94,11 @@ func TestCompareAgrees(t *testing.T) {
 		for records, i := report.Differences(c), 0; i < records.Len(); i++ {
 			rows = append(rows, records.Row(i))
 		}
+		var names []string // as short as the terminal has them
+		readable := report.ReadableDifferences(c, false)
+		for i := range readable.Len() {
+			names = append(names, fmt.Sprint(readable.Row(i)[slices.Index(readable.Columns, "name")]))
+		}
 		b, err := json.Marshal(rows)
 		if err != nil {
 			t.Fatal(err)
@@ -104,9 +109,13 @@ func TestCompareAgrees(t *testing.T) {
 		}
 		var got struct {
 			Rows    [][]any
+			Names   []string
 			Command string
 		}
 		s.get("/api/compare?of="+view, &got)
+		if !slices.Equal(got.Names, names) {
+			t.Errorf("%s: names %q, want %q", view, got.Names, names)
+		}
 		if len(want) == 0 || !reflect.DeepEqual(got.Rows, want) {
 			t.Errorf("%s: %v, want %v", view, got.Rows, want)
 		}

@@ -142,8 +142,10 @@ func TestUnitsInSentences(t *testing.T) {
 	if titles := eval[[]string](p, heads); slices.Contains(titles, "%") || len(titles) != 6 {
 		t.Errorf("the comparison has %q", titles)
 	}
-	for _, row := range eval[[][]string](p, cells) {
-		if !strings.HasSuffix(row[2], " B") || strings.Contains(row[2], "iB") {
+	var compared struct{ Names []string }
+	p.of(p.url, "/api/compare?of=functions&column=exclusive_bytes", &compared)
+	for i, row := range eval[[][]string](p, cells) {
+		if row[0] != compared.Names[i] || !strings.HasSuffix(row[2], " B") || strings.Contains(row[2], "iB") {
 			t.Errorf("the comparison has %q", row)
 		}
 	}

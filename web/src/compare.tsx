@@ -7,7 +7,7 @@ import { Rows } from "./table";
 import { tsv } from "./tsv";
 import { chosenText, hasPercents, rowCount, titled } from "./units";
 
-type Compared = { view: string; column: string; note: string; total: number; unit: string; columns: string[]; rows: (string | number | null)[][]; texts: string[][]; command: string };
+type Compared = { view: string; column: string; note: string; total: number; unit: string; columns: string[]; rows: (string | number | null)[][]; texts: string[][]; names: string[]; command: string };
 
 export function CompareView({ session }: { session: Session }) {
   const views = session.compared_views ?? [], of = param("of") || views[0]?.name, column = param("column");
@@ -31,7 +31,7 @@ export function CompareView({ session }: { session: Session }) {
           {(from, to) => value.rows.slice(from, to).map((r, k) => {
             const t = value.texts[from + k], text = (c: number) => r[c] === null ? t[c] : differenceText(value.unit, c, Number(r[c])) ?? t[c], delta = Number(r[0]), share = Math.abs(delta) / most * 50;
             return <div class="row" role="row" key={from + k} aria-rowindex={from + k + 2}>
-              <span class="cell name" role="cell"><Name of={value.view} columns={value.columns} texts={t} /></span>
+              <span class="cell name" role="cell"><Name of={value.view} columns={value.columns} texts={t} short={value.names[from + k]!} /></span>
               <span class="cell bar" role="cell"><i class={delta > 0 ? "more" : "less"} style={{ width: share + "%", left: delta > 0 ? "50%" : 50 - share + "%" }} /></span>
                {shown.map((c) => <span class="cell number" role="cell" key={c}>{c > 1 && r[c] === null ? (c === 2 ? "new" : "gone") : text(c)}</span>)}
               <span class="cell" role="cell">{t[5]}</span>
@@ -55,9 +55,9 @@ function differenceText(unit: string, column: number, n: number): string | undef
 /** The view that tells more about a row of a comparison. */
 const more: Record<string, string> = { functions: "callers", calltree: "callers", types: "types", lifetime: "types", sites: "types" };
 
-function Name({ of, columns, texts }: { of: string; columns: string[]; texts: string[] }) {
+function Name({ of, columns, texts, short }: { of: string; columns: string[]; texts: string[]; short: string }) {
   const text = (column: string) => texts[columns.indexOf(column)] ?? "";
   const name = text("name"), title = text("stack") || name;
-  if (of === "lines") return <span title={title}>{name}:{text("line")}</span>;
-  return more[of] ? <a title={title} href={viewAddress(more[of], { argument: name })}>{name}</a> : <span title={title}>{name}</span>;
+  if (of === "lines") return <span title={title}>{short}:{text("line")}</span>;
+  return more[of] ? <a title={title} href={viewAddress(more[of], { argument: name })}>{short}</a> : <span title={title}>{short}</span>;
 }

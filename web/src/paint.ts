@@ -42,7 +42,8 @@ function byModule(f: Frames, dark: boolean): Paint {
   return { fill: (i) => fills[of(i)], mark: nothing, said: nothing, legend: legend(f, f.modules, of, (n) => fills[n], (m) => m || "no module", "modules") };
 }
 
-const ends: Record<string, string> = { gen0: "died in gen 0", gen1: "died in gen 1", gen2: "died in gen 2", loh: "died in the LOH", poh: "died in the POH", alive: "alive at the end" };
+/** What the ends of objects are called. */
+export const ends: Record<string, string> = { gen0: "died in gen 0", gen1: "died in gen 1", gen2: "died in gen 2", loh: "died in the LOH", poh: "died in the POH", alive: "alive at the end" };
 
 /** What most bytes of a frame are, with those that it called: types, or how their objects ended. */
 function byBytes(f: Frames, names: string[], dark: boolean): Paint {

@@ -3,6 +3,7 @@ import { useMemo, useState } from "preact/hooks";
 import { get } from "./api";
 import type { Row, Sheet, View } from "./api";
 import { Chooser, mover } from "./columns";
+import { ends as endNames } from "./paint";
 import { Command, copyView, Failed, Sentences, useLoad, Waiting } from "./parts";
 import { change, changed, param, titleOf, viewAddress } from "./state";
 import { rowCount } from "./units";
@@ -153,7 +154,7 @@ function Grid({ sheet, query, selection, optional, stale }: { sheet: Sheet; quer
         return out;
       }}
     </Rows>
-    {ends && total > 0 ? <p class="legend">{["gen0", "gen1", "gen2", "loh", "poh", "alive"].map((k) => <span key={k}><i class={k} /> {k === "alive" ? "alive at the end" : "died in " + k}</span>)}</p> : null}
+    {ends && total > 0 ? <p class="legend">{Object.entries(endNames).map(([k, text]) => <span key={k}><i class={k} /> {text}</span>)}</p> : null}
   </div>;
 }
 
