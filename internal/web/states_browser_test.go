@@ -290,3 +290,17 @@ func TestHotPaths(t *testing.T) {
 	}
 	p.refused()
 }
+
+// TestLineIsSeen: however long the name of a file is, the number of the line behind it is not cut off.
+func TestLineIsSeen(t *testing.T) {
+	p := open(t, sessiontest.Kitchen())
+	p.visit("view=lines", ".rows .row:not(.head) .file")
+	const long = `[...document.querySelectorAll(".rows .row:not(.head) .file")].map(f => {
+		f.textContent = "Long".repeat(200) + ".cs";
+		const cell = f.closest(".cell");
+		return /\.cs:\d+$/.test(cell.innerText) && f.scrollWidth > f.clientWidth && cell.scrollWidth <= cell.clientWidth;
+	})`
+	if seen := eval[[]bool](p, long); len(seen) == 0 || slices.Contains(seen, false) {
+		t.Errorf("line numbers are seen: %v", seen)
+	}
+}

@@ -64,7 +64,7 @@ export const inset = (level: number, step: number) => Math.round(level <= 6 ? le
 /** The width of a column, from its kind and what it must have. */
 function width(c: Column, first: number, least: number): string {
   const room = (from: number, to: number) => `minmax(${Math.max(from, least)}px, ${Math.max(to, least)}px)`;
-  if (c.key === "place") return "minmax(150px, 2fr)";
+  if (c.key === "place") return "minmax(190px, 2fr)";
   if (c.key === "function") return "minmax(240px, 4fr)"; // of a place, which says little without it
   if (first) return c.kind === "name" ? `minmax(${first}px, 4fr)` : isNumeric(c) ? room(72, 112) : "minmax(120px, 1fr)";
   switch (c.kind) {
@@ -94,7 +94,13 @@ export function Cell({ row, column, at }: { row: Row; column: Column; at: number
     return <span class="cell number share"><i style={{ width: share + "%" }} />{text && <b>{text}</b>}</span>;
   }
   const full = column.kind === "name" ? clean(row.values[at]) : isNumeric(column) ? undefined : text; // there may be no room for it
-  return <span class={"cell " + (isNumeric(column) ? "number" : "text")} title={full}>{text}</span>;
+  return <span class={"cell " + (isNumeric(column) ? "number" : "text")} title={full}>{isNumeric(column) ? text : withLine(text)}</span>;
+}
+
+/** A text of which the line at its end, as in Program.cs:72, is seen however little room there is: it is cut before it. */
+function withLine(text: string): ComponentChildren {
+  const [, file, line] = /^(.+)(:\d+)$/.exec(text) ?? [];
+  return line ? <><span class="file" style={{ maxWidth: `calc(100% - ${line.length}ch)` }}>{file}</span>{line}</> : text;
 }
 
 export const linkAddress = ({ view, ...more }: Link) => viewAddress(view, { ...more, time: more.gc ? "" : undefined });
@@ -105,8 +111,8 @@ const isThere = (link: Link) => !isFile || !(link.gc || link.process || link.thr
 export function nameOf(row: Row, at: number): ComponentChildren {
   const text = row.texts[at] ?? "";
   const full = clean(row.values[at]);
-  if (!row.link || !isThere(row.link)) return <span title={full}>{text}</span>;
-  return <a href={linkAddress(row.link)} title={full}>{text}</a>;
+  if (!row.link || !isThere(row.link)) return <span title={full}>{withLine(text)}</span>;
+  return <a href={linkAddress(row.link)} title={full}>{withLine(text)}</a>;
 }
 
 /** What is sorted with the greatest first; numbers, addresses, moments and names begin with the least. */
