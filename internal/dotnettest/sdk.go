@@ -36,17 +36,20 @@ func (s SDK) Dotnet() string { return filepath.Join(s.Root, "dotnet") }
 func (s SDK) Dir() string { return filepath.Join(s.Root, "sdk", s.Version) }
 
 // Env returns the environment for commands of the SDK, in which home is the
-// user's directory: nothing is read from or written to the real one, and no
-// server of a build stays behind. Packages come from where NuGet.Config in the
-// root says, if it has one; it is that of an installation that needs no network.
+// user's directory and that of temporary files, of which each build leaves some:
+// nothing is read from or written to the real one, and no server of a build stays
+// behind. Packages come from where NuGet.Config in the root says, if it has one;
+// it is that of an installation that needs no network.
 func (s SDK) Env(home string, extra ...string) []string {
 	env := slices.DeleteFunc(newRuntime("", s.Root).Env(), func(kv string) bool {
 		name, _, _ := strings.Cut(kv, "=")
 		return strings.HasPrefix(name, "MSBUILD") || strings.HasPrefix(name, "NUGET_") ||
 			slices.Contains([]string{"HOME", "PATH", "RestoreConfigFile"}, name)
 	})
+	_ = os.MkdirAll(home, 0o755) // else the SDK makes it, or says why it cannot
 	env = append(env,
 		"HOME="+home,
+		"TMPDIR="+home,
 		"PATH="+s.Root+string(filepath.ListSeparator)+os.Getenv("PATH"),
 		"DOTNET_CLI_HOME="+home,
 		"DOTNET_GENERATE_ASPNET_CERTIFICATE=false",
