@@ -11,16 +11,6 @@ import (
 	"github.com/clrprof/clrprof/internal/wire"
 )
 
-// oracleAgent is the agent with the variants that only tests use, which the target itself loads.
-func oracleAgent(t *testing.T) string {
-	t.Helper()
-	path, err := oracle()
-	if err != nil {
-		t.Fatal(err)
-	}
-	return path
-}
-
 // attachAgent lets the target load an agent directly, without a collector. The arena lies in the directory returned.
 func attachAgent(t *testing.T, target *exec.Cmd, agent string, env ...string) (arenas string) {
 	t.Helper()

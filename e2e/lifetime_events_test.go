@@ -68,7 +68,7 @@ func TestLifetimeWalks(t *testing.T) {
 func TestLifetimeDeaf(t *testing.T) {
 	t.Parallel()
 	in := dotnettest.Need(t)
-	agent := oracleAgent(t)
+	agent := oracle(t)
 	dll := dotnettest.Target(t, "LifetimeHeap", dotnettest.Options{Unsafe: true})
 	for i, env := range [][]string{nil, server} {
 		for _, runtime := range in.InTurn(i) {

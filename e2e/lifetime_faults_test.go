@@ -49,7 +49,7 @@ func checkKilled(t *testing.T, path string) {
 func TestLifetimeKilledInCollection(t *testing.T) {
 	t.Parallel()
 	in := dotnettest.Need(t)
-	agent := oracleAgent(t)
+	agent := oracle(t)
 	for i, runtime := range in.NewestAndOldest() {
 		for j, w := range []way{{name: "workstation"}, {name: "server", env: server}} {
 			t.Run(w.name+"/"+runtime.Name, func(t *testing.T) {

@@ -21,7 +21,7 @@ var smallBudget = []string{"COMPlus_GCgen0size=40000", "COMPlus_GCgen0MaxBudget=
 func TestLifetimeSelfCheck(t *testing.T) {
 	t.Parallel()
 	in := dotnettest.Need(t)
-	agent := oracleAgent(t)
+	agent := oracle(t)
 	dll := dotnettest.Target(t, "LifetimeHeap", dotnettest.Options{Unsafe: true})
 	all := []string{"listeners", "churn", "pin", "large", "pinned-heap", "finalizers", "weak", "unload", "frozen",
 		"threads", "storm"}
@@ -60,7 +60,7 @@ func TestLifetimeSelfCheck(t *testing.T) {
 // collection of the agent's left is checked, and nothing after it, when the agent follows no object any more.
 func TestLifetimeSelfCheckRunning(t *testing.T) {
 	in := dotnettest.Need(t)
-	agent := oracleAgent(t)
+	agent := oracle(t)
 	dll := dotnettest.Target(t, "LifetimeHeap", dotnettest.Options{Unsafe: true})
 	for _, runtime := range in.NewestAndOldest() {
 		for i := range 5 {
@@ -77,7 +77,7 @@ func TestLifetimeHugeArrays(t *testing.T) {
 		t.Skipf("%d GiB of memory are available, arrays of 4 GB need 8", gib)
 	}
 	in := dotnettest.Need(t)
-	agent := oracleAgent(t)
+	agent := oracle(t)
 	dll := dotnettest.Target(t, "LifetimeHeap", dotnettest.Options{Unsafe: true})
 	for _, runtime := range in.NewestAndOldest() {
 		t.Run(runtime.Name, func(t *testing.T) {

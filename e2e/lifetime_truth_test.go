@@ -79,7 +79,7 @@ var lifetimeWays = []way{
 func TestLifetimeTruthInArena(t *testing.T) {
 	t.Parallel()
 	in := dotnettest.Need(t)
-	agent := oracleAgent(t)
+	agent := oracle(t)
 	for i, w := range lifetimeWays {
 		for _, runtime := range in.InTurn(i) {
 			t.Run(w.name+"/"+runtime.Name, func(t *testing.T) {

@@ -10,32 +10,23 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 	"testing"
 
 	"github.com/clrprof/clrprof/internal/dotnettest"
 	"github.com/clrprof/clrprof/internal/session"
 )
 
-// oracle builds the agent with the variants of agent/test/oracle.c, once.
-var oracle = sync.OnceValues(func() (string, error) {
-	path := filepath.Join(filepath.Dir(binary), "oracle.so")
-	cmd := exec.Command("make", "-s", "oracle", "ORACLE="+path)
-	cmd.Dir = ".."
-	if out, err := cmd.CombinedOutput(); err != nil {
-		return "", fmt.Errorf("building the variants of the agent: %w\n%s", err, out)
-	}
-	return path, nil
-})
+// oracle builds the agent with the variants of agent/test/oracle.c.
+func oracle(t *testing.T) string {
+	t.Helper()
+	dir := dotnettest.Native(t, "make", "-s", "-C", "..", "oracle", "ORACLE="+dotnettest.NativeOut+"/oracle.so")
+	return filepath.Join(dir, "oracle.so")
+}
 
 // withOracle makes a command run with a variant of the agent.
 func withOracle(t *testing.T, cmd *exec.Cmd, variant string, env ...string) {
 	t.Helper()
-	path, err := oracle()
-	if err != nil {
-		t.Fatal(err)
-	}
-	cmd.Env = append(append(cmd.Env, "CLRPROF_AGENT="+path, "CLRPROF_VARIANT="+variant), env...)
+	cmd.Env = append(append(cmd.Env, "CLRPROF_AGENT="+oracle(t), "CLRPROF_VARIANT="+variant), env...)
 }
 
 // Classes of differences between our stacks and DoStackSnapshot's, all explained in docs/design/0002-stacks.md.

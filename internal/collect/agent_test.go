@@ -15,6 +15,7 @@ import (
 	"testing"
 
 	"github.com/clrprof/clrprof/internal/collect"
+	"github.com/clrprof/clrprof/internal/dotnettest"
 	"github.com/clrprof/clrprof/internal/launch"
 	"github.com/clrprof/clrprof/internal/quantity"
 	"github.com/clrprof/clrprof/internal/session"
@@ -23,42 +24,10 @@ import (
 
 var update = flag.Bool("update", false, "make the seed arena of internal/wire anew")
 
-// builtAgent is where the agent and the made-up runtime of agent/test were compiled, once for all tests.
-var builtAgent string
-
-func TestMain(m *testing.M) {
-	code := m.Run()
-	if builtAgent != "" {
-		os.RemoveAll(builtAgent)
-	}
-	os.Exit(code)
-}
-
-// agent returns the directory with the agent and the made-up runtime, without sanitizers. Tests that use it do not run
-// in parallel.
-func agent(t *testing.T) string {
+// agent returns the directory with the agent and the made-up runtime of agent/test, compiled with more flags if need be.
+func agent(t *testing.T, flags ...string) string {
 	t.Helper()
-	if builtAgent == "" {
-		dir, err := os.MkdirTemp("", "clrprof-collect-")
-		if err != nil {
-			t.Fatal(err)
-		}
-		buildAgent(t, dir)
-		builtAgent = dir
-	}
-	return builtAgent
-}
-
-// buildAgent compiles the agent and the made-up runtime of agent/test into a directory.
-func buildAgent(t *testing.T, dir string, flags ...string) {
-	t.Helper()
-	if _, err := exec.LookPath("gcc"); err != nil {
-		t.Skip("gcc is not installed")
-	}
-	cmd := exec.Command("../../agent/test/build.sh", append([]string{"gcc", dir}, flags...)...)
-	if out, err := cmd.CombinedOutput(); err != nil {
-		t.Fatalf("build the agent: %v\n%s", err, out)
-	}
+	return dotnettest.Native(t, append([]string{"../../agent/test/build.sh", "gcc", dotnettest.NativeOut}, flags...)...)
 }
 
 // arenaDirectory is in memory, if there is such a place: the agent asks for memory in small steps.
@@ -198,16 +167,14 @@ func TestAgentSanitized(t *testing.T) {
 	}
 	for _, sanitizers := range []string{"address,undefined", "thread"} {
 		t.Run(sanitizers, func(t *testing.T) {
-			bin := t.TempDir()
 			// -O1 is compiled in half the time, and takes little longer
 			flags := []string{"-O1", "-fsanitize=" + sanitizers, "-fno-sanitize-recover=all"}
-			try := exec.Command("gcc", append(flags, "-x", "c", "-", "-o", filepath.Join(bin, "try"))...)
+			try := exec.Command("gcc", append(flags, "-x", "c", "-", "-o", filepath.Join(t.TempDir(), "try"))...)
 			try.Stdin = strings.NewReader("int main(void) { return 0; }")
 			if err := try.Run(); err != nil {
 				t.Skipf("gcc has no %s sanitizer here", sanitizers)
 			}
-			buildAgent(t, bin, flags...)
-			if out, err := scenarios(bin, arenaDirectory(t)).CombinedOutput(); err != nil {
+			if out, err := scenarios(agent(t, flags...), arenaDirectory(t)).CombinedOutput(); err != nil {
 				t.Errorf("%v\n%s", err, out)
 			}
 		})

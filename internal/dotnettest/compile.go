@@ -84,7 +84,7 @@ func (in *Install) Compile(sources []string, outDir string, o Options) (dll stri
 	}
 	dir := filepath.Join(in.cache, "compiled", key)
 	if _, err := os.Stat(dir); err != nil {
-		if err := tc.compileInto(dir, files, o); err != nil {
+		if err := fill(dir, func(tmp string) error { return tc.compileInto(tmp, files, o) }); err != nil {
 			return "", fmt.Errorf("compiling %s: %w", o.Name, err)
 		}
 		if err := prune(filepath.Dir(dir), maxCompiled); err != nil {
@@ -236,9 +236,9 @@ func (tc toolchain) key(files []string, o Options) (string, error) {
 	return hex.EncodeToString(h.Sum(nil)[:16]), nil
 }
 
-// compileInto compiles into a temporary directory and renames it to dir. Of two
-// processes that do so at once, the second finds dir and drops its own work.
-func (tc toolchain) compileInto(dir string, files []string, o Options) error {
+// fill has a temporary directory filled and renames it to dir. Of two processes
+// that do so at once, the second finds dir and drops its own work.
+func fill(dir string, with func(tmp string) error) error {
 	if err := os.MkdirAll(filepath.Dir(dir), 0o755); err != nil {
 		return err
 	}
@@ -247,6 +247,20 @@ func (tc toolchain) compileInto(dir string, files []string, o Options) error {
 		return err
 	}
 	defer os.RemoveAll(tmp)
+	if err := with(tmp); err != nil {
+		return err
+	}
+	if err := os.Chmod(tmp, 0o755); err != nil {
+		return err
+	}
+	if err := os.Rename(tmp, dir); err != nil && !errors.Is(err, fs.ErrExist) {
+		return err
+	}
+	return nil
+}
+
+// compileInto compiles into a directory.
+func (tc toolchain) compileInto(tmp string, files []string, o Options) error {
 	args := tc.args(files, filepath.Join(tmp, o.Name+".dll"), o)
 	// The list of references is long; a response file is what build tools use.
 	// -noconfig alone has no effect there.
@@ -271,18 +285,10 @@ func (tc toolchain) compileInto(dir string, files []string, o Options) error {
 			return err
 		}
 	}
-	if !o.Library {
-		if err := writeRuntimeConfig(tmp, o); err != nil {
-			return err
-		}
+	if o.Library {
+		return nil
 	}
-	if err := os.Chmod(tmp, 0o755); err != nil {
-		return err
-	}
-	if err := os.Rename(tmp, dir); err != nil && !errors.Is(err, fs.ErrExist) {
-		return err
-	}
-	return nil
+	return writeRuntimeConfig(tmp, o)
 }
 
 // responseFile is the text of a response file with these arguments, one on a line:

@@ -22,14 +22,9 @@ func buildRecorder(t *testing.T) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	path := filepath.Join(t.TempDir(), "libclrprof-oracle.so")
-	args := append(
-		strings.Fields("-std=c11 -O2 -g -fno-tree-slp-vectorize -fPIC -fvisibility=hidden -fno-omit-frame-pointer "+
-			"-DCLRPROF_ORACLE -shared -nostdlib -o "+path+" ../../../agent/test/oracle.c"), sources...)
-	if out, err := exec.Command("gcc", args...).CombinedOutput(); err != nil {
-		t.Fatalf("compiling the agent's variants: %v\n%s", err, out)
-	}
-	return path
+	args := append(strings.Fields("gcc -std=c11 -O2 -g -fno-tree-slp-vectorize -fPIC -fvisibility=hidden "+
+		"-fno-omit-frame-pointer -DCLRPROF_ORACLE -shared -nostdlib ../../../agent/test/oracle.c"), sources...)
+	return filepath.Join(dotnettest.Native(t, append(args, "-o", dotnettest.NativeOut+"/oracle.so")...), "oracle.so")
 }
 
 var (

@@ -9,12 +9,12 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 
 	"pgregory.net/rapid"
 
 	"github.com/clrprof/clrprof/internal/differ"
+	"github.com/clrprof/clrprof/internal/dotnettest"
 	"github.com/clrprof/clrprof/internal/heap"
 	"github.com/clrprof/clrprof/internal/heap/heapsim"
 	"github.com/clrprof/clrprof/internal/wire"
@@ -31,44 +31,20 @@ var (
 const flags = "-std=c11 -O2 -g -fno-omit-frame-pointer -pthread -Wall -Wextra -Wconversion -Werror " +
 	"-Dclock_gettime=replay_clock_gettime -DLARGE_BYTES=1 -DDENSE_BYTES=0xFFFFFFFFu"
 
-var (
-	builtDir = sync.OnceValues(func() (string, error) { return os.MkdirTemp("", "clrprof-replay-") })
-	built    = map[string]string{} // programs by their further flags
-)
-
-func TestMain(m *testing.M) {
-	code := m.Run()
-	if dir, err := builtDir(); err == nil {
-		os.RemoveAll(dir)
-	}
-	os.Exit(code)
-}
-
-// build compiles the agent with the replaying runtime. Tests here do not run in parallel.
+// build compiles the agent with the replaying runtime.
 func build(t testing.TB, more string) string {
 	t.Helper()
-	if path := built[more]; path != "" {
-		return path
-	}
-	dir, err := builtDir()
-	if err != nil {
-		t.Fatal(err)
-	}
 	sources, err := filepath.Glob("../../../agent/src/*.c")
 	if err != nil || len(sources) == 0 {
 		t.Fatalf("no sources of the agent: %v", err)
 	}
-	path := filepath.Join(dir, fmt.Sprint("replay", len(built)))
 	faster := ""
 	if more != "" { // the product's optimizations are tried once: with fewer, variants are compiled in half the time
 		faster = " -O1"
 	}
-	args := append(strings.Fields(flags+faster+" "+more), "-o", path, "../../../agent/test/replay.c")
-	if out, err := exec.Command("gcc", append(args, sources...)...).CombinedOutput(); err != nil {
-		t.Fatalf("compiling the agent: %v\n%s", err, out)
-	}
-	built[more] = path
-	return path
+	args := append(strings.Fields("gcc "+flags+faster+" "+more), "-o", dotnettest.NativeOut+"/replay",
+		"../../../agent/test/replay.c")
+	return filepath.Join(dotnettest.Native(t, append(args, sources...)...), "replay")
 }
 
 // scratch is a directory in memory, since arenas are mapped; the test removes it.

@@ -9,13 +9,13 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 
 	"pgregory.net/rapid"
 
 	"github.com/clrprof/clrprof/internal/arena"
 	"github.com/clrprof/clrprof/internal/differ"
+	"github.com/clrprof/clrprof/internal/dotnettest"
 	"github.com/clrprof/clrprof/internal/timing"
 	"github.com/clrprof/clrprof/internal/timing/timingsim"
 	"github.com/clrprof/clrprof/internal/wire"
@@ -30,41 +30,17 @@ var (
 const flags = "-std=c11 -O2 -g -fno-omit-frame-pointer -pthread -Wall -Wextra -Wconversion -Werror -include " +
 	"../../../agent/test/replay_time.h"
 
-var (
-	builtDir = sync.OnceValues(func() (string, error) { return os.MkdirTemp("", "clrprof-replay-") })
-	built    = map[string]string{} // programs by their further flags
-)
-
-func TestMain(m *testing.M) {
-	code := m.Run()
-	if dir, err := builtDir(); err == nil {
-		os.RemoveAll(dir)
-	}
-	os.Exit(code)
-}
-
-// build compiles the agent's counting of calls with what replays them. Tests here do not run in parallel.
+// build compiles the agent's counting of calls with what replays them.
 func build(t testing.TB, more string) string {
 	t.Helper()
-	if path := built[more]; path != "" {
-		return path
-	}
-	dir, err := builtDir()
-	if err != nil {
-		t.Fatal(err)
-	}
-	path := filepath.Join(dir, fmt.Sprint("replay", len(built)))
-	args := append(strings.Fields(flags+" "+more), "-o", path, "../../../agent/test/replay_time.c",
+	args := append(strings.Fields("gcc "+flags+" "+more), "-o", dotnettest.NativeOut+"/replay",
+		"../../../agent/test/replay_time.c",
 		"../../../agent/src/time.c", "../../../agent/src/timings.c",
 		"../../../agent/src/fold.c", "../../../agent/src/tails.c", "../../../agent/src/timers.c",
 		"../../../agent/src/control.c", "../../../agent/src/counters.c", "../../../agent/src/left_out.c",
 		"../../../agent/src/system_calls.c", "../../../agent/src/system_events.c",
 		"../../../agent/src/arena.c")
-	if out, err := exec.Command("gcc", args...).CombinedOutput(); err != nil {
-		t.Fatalf("compiling the agent: %v\n%s", err, out)
-	}
-	built[more] = path
-	return path
+	return filepath.Join(dotnettest.Native(t, args...), "replay")
 }
 
 // scratch is a directory in memory, since arenas are mapped; the test removes it.

@@ -1,0 +1,115 @@
+package dotnettest
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+)
+
+// maxNative bounds the builds of C code that are kept. A run of all tests makes 10,
+// of 1 to 15 MB.
+const maxNative = 40
+
+// NativeOut stands in the arguments of Native for the directory to build into.
+const NativeOut = "{out}"
+
+// Native runs a command that builds the agent's C code, or that of its tests, and
+// returns the directory with what it built. Compiling all of the agent takes 10 to
+// 20 s of CPU: so results are cached by a hash of the command, of gcc's version, of
+// the Makefile and of all files below agent. A test is skipped where there is no
+// gcc. The files must not be changed.
+func Native(t TB, command ...string) (dir string) {
+	t.Helper()
+	if _, err := exec.LookPath("gcc"); err != nil {
+		t.Skipf("gcc is not installed")
+	}
+	nativeBuilt.Lock()
+	defer nativeBuilt.Unlock()
+	key := fmt.Sprintf("%q", command)
+	if dir, ok := nativeBuilt.dirs[key]; ok {
+		return dir
+	}
+	dir, err := native(command)
+	if err != nil {
+		t.Fatalf("building with %q: %v", command, err)
+	}
+	nativeBuilt.dirs[key] = dir
+	return dir
+}
+
+// nativeBuilt are the directories of this process's builds: some tests ask hundreds of times.
+var nativeBuilt = struct {
+	sync.Mutex
+	dirs map[string]string
+}{dirs: map[string]string{}}
+
+// native is Native without what is known from before.
+func native(command []string) (string, error) {
+	cache, err := cacheDir()
+	if err != nil {
+		return "", err
+	}
+	key, err := nativeKey(command)
+	if err != nil {
+		return "", err
+	}
+	dir := filepath.Join(cache, "native", key)
+	if exists(dir) {
+		return dir, touch(dir)
+	}
+	if err := fill(dir, func(tmp string) error { return nativeInto(tmp, command) }); err != nil {
+		return "", err
+	}
+	return dir, prune(filepath.Dir(dir), maxNative)
+}
+
+// nativeKey hashes all that decides what the command builds.
+func nativeKey(command []string) (string, error) {
+	version, err := exec.Command("gcc", "--version").Output()
+	if err != nil {
+		return "", fmt.Errorf("asking gcc for its version: %w", err)
+	}
+	root, err := moduleRoot()
+	if err != nil {
+		return "", fmt.Errorf("finding the agent's sources: %w", err)
+	}
+	h := sha256.New()
+	fmt.Fprintf(h, "%q\n%s\n", command, version)
+	add := func(path string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		b, err := os.ReadFile(path)
+		if err != nil {
+			return err
+		}
+		fmt.Fprintf(h, "%q %d\n", strings.TrimPrefix(path, root), len(b))
+		h.Write(b)
+		return nil
+	}
+	for _, name := range []string{"Makefile", "agent"} {
+		if err := filepath.WalkDir(filepath.Join(root, name), add); err != nil {
+			return "", fmt.Errorf("reading the agent's sources: %w", err)
+		}
+	}
+	return hex.EncodeToString(h.Sum(nil)[:16]), nil
+}
+
+// nativeInto builds into a directory.
+func nativeInto(tmp string, command []string) error {
+	args := make([]string, len(command))
+	for i, a := range command {
+		args[i] = strings.ReplaceAll(a, NativeOut, tmp)
+	}
+	if out, err := exec.Command(args[0], args[1:]...).CombinedOutput(); err != nil {
+		return fmt.Errorf("%w\n%s", err, bytes.TrimSpace(out))
+	}
+	return nil
+}
