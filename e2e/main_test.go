@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	goruntime "runtime/debug"
 	"strings"
 	"syscall"
 	"testing"
@@ -20,10 +21,15 @@ import (
 	"github.com/clrprof/clrprof/internal/session"
 )
 
+// maxMemory is where the garbage of this process is collected more often: two tests at a time read sessions of up to a
+// million places, and garbage would double what they need.
+const maxMemory = 2 << 30
+
 // binary is the clrprof under test: built once, from this checkout, with this checkout's agent inside.
 var binary string
 
 func TestMain(m *testing.M) {
+	goruntime.SetMemoryLimit(maxMemory)
 	dir, err := os.MkdirTemp("", "clrprof-e2e-")
 	if err == nil {
 		binary, err = build(dir)
