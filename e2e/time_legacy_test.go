@@ -1,6 +1,7 @@
 package e2e
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -89,21 +90,37 @@ func endsByStack(t *testing.T, r result, module, raced string) map[string]begunE
 	t.Helper()
 	reader := newReader(t, r.session, false)
 	timings := byID(need(t, reader.s.Timings), func(x session.Timing) session.TimingID { return x.ID })
-	out := map[string]begunEnded{}
+	byNode := map[session.NodeID]begunEnded{}
 	for _, v := range need(t, reader.s.TimingValues) {
-		node := reader.nodes[timings[v.Timing].Node]
-		if v.Calls+v.Ended == 0 || reader.functions[node.Function].Module != module {
-			continue
+		node := timings[v.Timing].Node
+		if v.Calls+v.Ended != 0 && reader.functions[reader.nodes[node].Function].Module == module {
+			byNode[node] = begunEnded{byNode[node].Began + int64(v.Calls), byNode[node].Ended + int64(v.Ended)}
 		}
+	}
+	// the stack of each is walked, and most have much in common: what is asked of a node is at hand
+	type place struct {
+		parent session.NodeID
+		name   string // of a function of the module that is called there
+	}
+	nodes := need(t, reader.s.Nodes)
+	places := make([]place, 1+slices.MaxFunc(nodes, func(a, b session.Node) int { return cmp.Compare(a.ID, b.ID) }).ID)
+	for _, n := range nodes {
+		places[n.ID].parent = n.Parent
+		if f := reader.functions[n.Function]; f.Module == module && n.Instruction == 0 {
+			places[n.ID].name = f.Name
+		}
+	}
+	out := map[string]begunEnded{}
+	for id, calls := range byNode {
 		var names []string
-		for n := node; n.ID != 0; n = reader.nodes[n.Parent] {
-			if f := reader.functions[n.Function]; f.Module == module && n.Instruction == 0 {
-				names = append(names, f.Name)
+		for ; id != 0; id = places[id].parent {
+			if name := places[id].name; name != "" {
+				names = append(names, name)
 			}
 		}
 		stack := strings.Join(names, " < ")
 		if !slices.ContainsFunc(names, untold) && !strings.Contains(stack, raced) {
-			out[stack] = begunEnded{out[stack].Began + int64(v.Calls), out[stack].Ended + int64(v.Ended)}
+			out[stack] = begunEnded{out[stack].Began + calls.Began, out[stack].Ended + calls.Ended}
 		}
 	}
 	return out
