@@ -31,6 +31,9 @@
 //	roots/         DOTNET_ROOTs with one version of the machine's runtimes each
 //	single/N/      a single-file runtime in each directory, with its libraries
 //	compiled/KEY/  results of Compile; KEY is a hash of everything that went in
+//	published/KEY/ results of Publish
+//	sources/KEY/   the texts of Made
+//	native/KEY/    the agent's C code as tests need it, see [Native]
 //
 // A directory appears by one rename when it is complete, so there is no half
 // installation. A file lock keeps two processes from fetching at once.
