@@ -75,21 +75,31 @@ func (b *Block) Decode(data []byte, rows, columns int) error {
 		for i := range b.Columns {
 			b.Columns[i] = b.values[i*rows : (i+1)*rows : (i+1)*rows]
 		}
-	}, func(i int) []int64 { return b.Columns[i] }, func(int) {})
+	}, func(i int, data []byte) []byte { return decodeColumn(data, b.Columns[i]) })
 }
 
 // EachColumn decodes a block column by column, and calls fn with each, which the next one overwrites: where there are
-// many columns, all of them together would not stay in the processor's cache.
+// many columns, all of them together would not stay in the processor's cache. Of a column whose values are all the
+// same, which are most of some tables, fn gets the first alone.
 func EachColumn(data []byte, rows, columns int, fn func(i int, column []int64)) error {
 	var column []int64
 	return new(Block).decode(data, rows, columns, func() { column = make([]int64, rows) },
-		func(int) []int64 { return column }, func(i int) { fn(i, column) })
+		func(i int, data []byte) []byte {
+			if rest := decodeSame(data, column); rest != nil {
+				fn(i, column[:1])
+				return rest
+			}
+			rest := decodeColumn(data, column)
+			if rest != nil {
+				fn(i, column)
+			}
+			return rest
+		})
 }
 
-// decode reads the texts, and each column into where it is to be; start is called once it is known that data can be a
-// block of such a size, and done after each column.
-func (b *Block) decode(data []byte, rows, columns int, start func(), column func(i int) []int64,
-	done func(i int)) error {
+// decode reads the texts, and has column decode each column: it returns the bytes behind it, nil if there are too few.
+// start is called once it is known that data can be a block of such a size.
+func (b *Block) decode(data []byte, rows, columns int, start func(), column func(i int, data []byte) []byte) error {
 	if rows < 0 || rows > MaxRows || columns < 0 || columns > MaxColumns || rows*columns > len(data) {
 		return fmt.Errorf("%w: %d bytes for %d rows of %d columns", ErrDamaged, len(data), rows, columns)
 	}
@@ -100,10 +110,9 @@ func (b *Block) decode(data []byte, rows, columns int, start func(), column func
 	}
 	start()
 	for i := range columns {
-		if data = decodeColumn(data, column(i)); data == nil {
+		if data = column(i, data); data == nil {
 			return fmt.Errorf("%w: column %d is cut off", ErrDamaged, i+1)
 		}
-		done(i)
 	}
 	if len(data) != 0 {
 		return fmt.Errorf("%w: %d bytes too many", ErrDamaged, len(data))
@@ -130,6 +139,30 @@ func (b *Block) decodeTexts(data []byte) ([]byte, error) {
 		data = data[n+int(length):]
 	}
 	return data, nil
+}
+
+// decodeSame decodes a column whose values are all the same: it sets the first, and returns the bytes behind the
+// column. nil: they are not, or there are none.
+func decodeSame(data []byte, column []int64) []byte {
+	value, n := binary.Varint(data)
+	end := n + len(column) - 1
+	if n <= 0 || len(column) == 0 || end > len(data) {
+		return nil
+	}
+	differences := data[n:end]
+	for len(differences) >= wordValues {
+		if binary.LittleEndian.Uint64(differences) != 0 {
+			return nil
+		}
+		differences = differences[wordValues:]
+	}
+	for _, b := range differences {
+		if b != 0 {
+			return nil
+		}
+	}
+	column[0] = value
+	return data[end:]
 }
 
 // decodeColumn fills a column and returns the bytes behind it, nil if there are too few.

@@ -19,7 +19,11 @@ func NewNarrow(values []int64) Narrow {
 	if len(values) == 0 {
 		return Narrow{}
 	}
-	switch least, most := slices.Min(values), slices.Max(values); {
+	least, most := values[0], values[0]
+	for _, v := range values {
+		least, most = min(least, v), max(most, v)
+	}
+	switch {
 	case least == most:
 		return Narrow{same: least}
 	case least >= math.MinInt8 && most <= math.MaxInt8:

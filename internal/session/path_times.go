@@ -75,14 +75,15 @@ func narrowPathTimes(c *chunk) ([]PathLink, []columns.Narrow, error) {
 				return
 			}
 		}
+		last := len(column) - 1 // of values that are all the same there is one
 		switch i {
 		case pathColumn:
-			for row, v := range column {
-				links[row].ID = PathID(v)
+			for row := range links {
+				links[row].ID = PathID(column[min(row, last)])
 			}
 		case pathParentColumn:
-			for row, v := range column {
-				links[row].Parent = PathID(v)
+			for row := range links {
+				links[row].Parent = PathID(column[min(row, last)])
 			}
 		default:
 			narrow[i] = columns.NewNarrow(column)
