@@ -8,7 +8,7 @@ import (
 	"github.com/clrprof/clrprof/internal/session"
 )
 
-// countValues are the tables timing_count and timing_inclusive_count, packed as timeValues are.
+// countValues are the tables timing_count and timing_inclusive_count, packed as inclusiveValues are.
 type countValues struct {
 	own, folds packed
 	timings    index[session.TimingID]

@@ -104,7 +104,7 @@ func (x *derivation) onStacks() (*timePaths, []int32) {
 		return x.onPaths(), x.callTree().function
 	}
 	if x.times.byNode == nil {
-		x.times.byNode = &timePaths{Tree: d.tree, own: n.own, inclusive: n.own.inclusive(d.tree)}
+		x.times.byNode = &timePaths{Tree: d.tree, own: n.own}
 	}
 	return x.times.byNode, d.nodeFunction
 }
@@ -291,12 +291,17 @@ type timedPlaces struct {
 
 // addPlaces adds up the times of places.
 func (d *Data) addPlaces(times *nodeTimes, all ...*timedPlaces) {
-	for _, p := range all {
-		p.own, p.calls = times.own.times(p.place, p.places), times.own.calls(p.called, p.places)
-	}
-	inclusive := times.own.inclusive(d.tree)
-	for _, p := range all {
-		p.inclusive = inclusive.presence(d.tree, p.place, p.places)
+	var inclusive *sums
+	top := make([][]bool, len(all))
+	_ = atOnce(func() error { inclusive = times.own.inclusive(d.tree); return nil }, func() error { // none has an error
+		for i, p := range all {
+			top[i] = d.tree.Topmost(p.place, p.places)
+			p.own, p.calls = times.own.times(p.place, p.places), times.own.calls(p.called, p.places)
+		}
+		return nil
+	})
+	for i, p := range all {
+		p.inclusive = inclusive.timesOf(top[i], p.place, p.places)
 	}
 	f := times.folded
 	if f == nil {

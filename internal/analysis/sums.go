@@ -190,11 +190,12 @@ func (s *sums) calls(group []int32, groups int) []counts {
 	return out
 }
 
-// presence is calltree.Presence for inclusive times.
-func (s *sums) presence(tree calltree.Tree, group []int32, groups int) []q.Time {
+// timesOf is times of those rows alone that are in a list: of the topmost of each group it is what calltree.Presence
+// returns.
+func (s *sums) timesOf(rows []bool, group []int32, groups int) []q.Time {
 	out := make([]q.Time, groups)
-	for i, top := range tree.Topmost(group, groups) {
-		if top {
+	for i, in := range rows {
+		if in {
 			s.addTo(&out[group[i]], int32(i))
 		}
 	}

@@ -67,7 +67,7 @@ func TestSums(t *testing.T) {
 		all, inclusive := got.inclusive(tree), calltree.Inclusive(tree, times)
 		compareSums(t, "inclusive", all, inclusive, calltree.Inclusive(tree, calls))
 		if d := differ.Of(calltree.Presence(tree, inclusive, group, groups),
-			all.presence(tree, group, groups)); d != "" {
+			all.timesOf(tree.Topmost(group, groups), group, groups)); d != "" {
 			t.Errorf("presence (-put +got):\n%s", d)
 		}
 		compareSums(t, "rows again", got, times, calls)
@@ -99,7 +99,8 @@ func TestMeasures(t *testing.T) {
 			if rapid.Bool().Draw(t, "acted") {
 				v.Waits = q.Waits{Intervals: q.Count(number()), OffCPU: q.Nanoseconds(number())}
 			}
-			got.add(i, &v)
+			got.add(i, &smallSums{int64(v.calls), int64(v.ended), int64(v.made), int64(v.running), int64(v.elapsed),
+				int64(v.waited)}, &v.Waits)
 			w := &want[i]
 			w.calls, w.ended, w.made, w.running = w.calls+v.calls, w.ended+v.ended, w.made+v.made, w.running+v.running
 			w.elapsed, w.waited, w.Waits = w.elapsed+v.elapsed, w.waited+v.waited, w.Waits.Add(v.Waits)

@@ -129,13 +129,18 @@ func (m *measures) of(timing int) measured {
 	return out
 }
 
+// smallSums is what a smallMeasure can hold, in numbers of any size.
+type smallSums struct{ calls, ended, made, running, elapsed, waited int64 }
+
+// noWaits is that the operating system did nothing. It is not to be changed.
+var noWaits q.Waits
+
 // add adds to what was measured of a timing: no counters.
-func (m *measures) add(timing int32, v *measured) {
+func (m *measures) add(timing int32, v *smallSums, waits *q.Waits) {
 	r := &m.small[timing]
-	if r.large == 0 && v.Waits.IsZero() {
-		calls, ended, made := int64(r.calls)+int64(v.calls), int64(r.ended)+int64(v.ended), int64(r.made)+int64(v.made)
-		running := int64(r.running) + int64(v.running)
-		elapsed, waited := int64(r.elapsed)+int64(v.elapsed), int64(r.waited)+int64(v.waited)
+	if r.large == 0 && waits.IsZero() {
+		calls, ended, made := int64(r.calls)+v.calls, int64(r.ended)+v.ended, int64(r.made)+v.made
+		running, elapsed, waited := int64(r.running)+v.running, int64(r.elapsed)+v.elapsed, int64(r.waited)+v.waited
 		if uint64(calls|ended|made|running|elapsed|waited) <= math.MaxUint32 {
 			*r = smallMeasure{uint32(calls), uint32(ended), uint32(made), uint32(running), uint32(elapsed),
 				uint32(waited), 0}
@@ -148,8 +153,10 @@ func (m *measures) add(timing int32, v *measured) {
 		*r = smallMeasure{large: int32(m.large.Len())}
 	}
 	l := m.large.At(int(r.large - 1))
-	l.calls, l.ended, l.made, l.running = l.calls+v.calls, l.ended+v.ended, l.made+v.made, l.running+v.running
-	l.elapsed, l.waited, l.Waits = l.elapsed+v.elapsed, l.waited+v.waited, l.Waits.Add(v.Waits)
+	l.calls, l.ended, l.made = l.calls+q.Count(v.calls), l.ended+q.Count(v.ended), l.made+q.Count(v.made)
+	l.running += q.Count(v.running)
+	l.elapsed, l.waited = l.elapsed+q.Nanoseconds(v.elapsed), l.waited+q.Nanoseconds(v.waited)
+	l.Waits = l.Waits.Add(*waits)
 }
 
 // all returns what was measured of all timings.
@@ -164,24 +171,25 @@ func (m *measures) all() []measured {
 // measure sums what is selected, by timing.
 func (d *Data) measure() *measures {
 	out := &measures{small: make([]smallMeasure, d.timings.rows), counters: d.counts.measure(d.in, d.timings.rows)}
-	var sum measured
 	d.values.each(func(slice, timing int32, v *session.TimingValue) {
 		if !lets(d.in.timings, timing) {
 			return
 		}
-		sum = measured{}
+		var sum smallSums
 		shown := d.in.moved == nil || !d.in.moved[timing]
 		if shown && slice <= d.in.last {
-			sum.running = v.Calls - v.Ended
+			sum.running = int64(v.Calls - v.Ended)
 		}
+		waits := &noWaits
 		if d.in.inSlice(slice) {
 			if shown {
-				sum.calls = v.Calls
+				sum.calls = int64(v.Calls)
 			}
-			sum.ended, sum.made, sum.elapsed, sum.waited, sum.Waits = v.Ended, v.Made, v.Elapsed, v.Waited, v.Waits
+			sum.ended, sum.made = int64(v.Ended), int64(v.Made)
+			sum.elapsed, sum.waited, waits = int64(v.Elapsed), int64(v.Waited), &v.Waits
 		}
-		if sum != (measured{}) {
-			out.add(timing, &sum)
+		if sum != (smallSums{}) || !waits.IsZero() {
+			out.add(timing, &sum, waits)
 		}
 	})
 	return out
@@ -406,10 +414,11 @@ func processOf(all []probes, process int32) probes {
 // timePaths are times by path.
 type timePaths struct {
 	calltree.Tree
-	own, inclusive *sums
-	extents        *extents // by merged path; nil: they are not known
-	merged         []int32  // the merged path of each path
-	ends           []bool   // paths that stand for folded calls, which have none; nil: none do
+	own       *sums
+	inclusive *sums    // nil until something needs it: belowAll
+	extents   *extents // by merged path; nil: they are not known
+	merged    []int32  // the merged path of each path
+	ends      []bool   // paths that stand for folded calls, which have none; nil: none do
 }
 
 // onPaths sums times over the call sites of each path, and what is below it. of is the path of each node. Folded calls
@@ -424,7 +433,6 @@ func (n *nodeTimes) onPaths(tree calltree.Tree, of []int32) *timePaths {
 		}
 	}
 	p := &timePaths{Tree: tree, ends: ends, own: n.own.group(of, tree.Len())}
-	p.inclusive = p.own.inclusive(tree)
 	if n.extents == nil {
 		return p
 	}
@@ -438,6 +446,14 @@ func (n *nodeTimes) onPaths(tree calltree.Tree, of []int32) *timePaths {
 		}
 	}
 	return p
+}
+
+// belowAll returns the time of each path with all that is below it.
+func (p *timePaths) belowAll() *sums {
+	if p.inclusive == nil {
+		p.inclusive = p.own.inclusive(p.Tree)
+	}
+	return p.inclusive
 }
 
 // extent returns that of a path.
@@ -466,10 +482,16 @@ func (p *timePaths) group(group []int32, groups int) []timeRow {
 			}
 		}
 	}
-	inclusive := p.inclusive.presence(p.Tree, group, groups)
-	exclusive := p.own.times(group, groups)
+	var top []bool
+	var exclusive []q.Time
+	var calls []counts
+	_ = atOnce(func() error { p.belowAll(); return nil }, func() error { // none of these has an error
+		top = p.Topmost(group, groups)
+		exclusive, calls = p.own.times(group, groups), p.own.calls(group, groups)
+		return nil
+	})
+	inclusive := p.inclusive.timesOf(top, group, groups)
 	each := p.inclusive.times(group, groups) // a path is in a group by itself, also within another of the group
-	calls := p.own.calls(group, groups)
 	extents := make([]extent, groups)
 	for path, to := range group {
 		if to >= 0 {
@@ -495,7 +517,7 @@ func singleCalls(each q.Time, e session.Extremes) session.SingleCalls {
 // path returns the row of one path.
 func (p *timePaths) path(i int32) timeRow {
 	e := p.extent(i)
-	calls, inclusive := p.own.counts(i), p.inclusive.time(i)
+	calls, inclusive := p.own.counts(i), p.belowAll().time(i)
 	return timeRow{
 		session.TimeValue{Calls: calls.calls, Running: calls.running,
 			Times: q.Times{Inclusive: inclusive, Exclusive: p.own.time(i)}},

@@ -49,85 +49,56 @@ func (n *numbers) next() int64 {
 	return value
 }
 
-// timeValues is the table timing_value in some 15 bytes for each row, in place of 112: where there are many paths there
-// are some million rows, and most of their numbers are small. Each is a varint; slice and timing are the differences to
-// those of the row before.
+// timeValues is the table timing_value.
 type timeValues struct {
-	packed  packed
+	rows    *session.TimingValueList
 	timings index[session.TimingID]
 	slices  index[session.SliceID]
-	last    struct { // of the rows that were added
-		slice  session.SliceID
-		timing session.TimingID
-	}
-	wrong error // with the first reference to nothing
 }
 
 // read reads the table, and checks the references.
-func (v *timeValues) read(s *session.Session, timings index[session.TimingID], slices index[session.SliceID]) error {
+func (v *timeValues) read(s *session.Session, timings index[session.TimingID],
+	slices index[session.SliceID]) (err error) {
 	v.timings, v.slices = timings, slices
-	if err := s.EachTimingValue(v.add); err != nil {
-		return err
-	}
-	return v.wrong
+	v.rows, err = s.TimingValueList(v.check)
+	return err
 }
 
-// add adds a row.
-func (v *timeValues) add(r *session.TimingValue) {
-	if v.wrong == nil {
-		v.wrong = v.check(r)
-	}
-	row := [...]int64{int64(r.Slice - v.last.slice), int64(r.Timing) - int64(v.last.timing), int64(r.Calls),
-		int64(r.Ended), int64(r.Made), int64(r.Elapsed), int64(r.Waited), 0, int64(r.Intervals), int64(r.Voluntary),
-		int64(r.Preempted), int64(r.Faults), int64(r.Reads), int64(r.OffCPU), int64(r.Blocked), int64(r.Ready)}
-	v.last.slice, v.last.timing = r.Slice, r.Timing
-	const withoutWaits = 8
-	if r.Waits.IsZero() {
-		v.packed.add(row[:withoutWaits]...)
-		return
-	}
-	row[withoutWaits-1] = 1
-	v.packed.add(row[:]...)
-}
-
-// check checks the references of a row.
-func (v *timeValues) check(r *session.TimingValue) error {
-	if timing, _ := v.timings.find(r.Timing); timing == none {
-		return fmt.Errorf("%w: a row of timing_value refers to timing %d, which does not exist", session.ErrCorrupt,
-			r.Timing)
-	}
-	if _, ok := v.slices.find(r.Slice); !ok {
-		return fmt.Errorf("%w: a row of timing_value refers to slice %d, which does not exist", session.ErrCorrupt,
-			r.Slice)
+// check checks the references of rows.
+func (v *timeValues) check(slices, timings []int64) error {
+	last := int64(0) // a slice has many rows, one after the other
+	for i, id := range timings {
+		if at, _ := v.timings.find(session.TimingID(id)); at == none {
+			return fmt.Errorf("%w: a row of timing_value refers to timing %d, which does not exist",
+				session.ErrCorrupt, id)
+		}
+		if slices[i] == last {
+			continue
+		}
+		last = slices[i]
+		if _, ok := v.slices.find(session.SliceID(last)); !ok {
+			return fmt.Errorf("%w: a row of timing_value refers to slice %d, which does not exist",
+				session.ErrCorrupt, last)
+		}
 	}
 	return nil
 }
 
-// each calls fn with each row, in the order of slice and timing, and the positions of its slice, or none, and of its
-// timing. The row is overwritten by the next one.
+// each calls fn with each row, and the positions of its slice, or none, and of its timing. The row is overwritten by
+// the next one.
 func (v *timeValues) each(fn func(slice, timing int32, row *session.TimingValue)) {
-	var r session.TimingValue
-	all, slice := numbers{parts: v.packed}, int32(none)
-	for next := all.next; all.more(); {
-		if further := session.SliceID(next()); further != 0 {
-			r.Slice += further
-			slice, _ = v.slices.find(r.Slice)
-		}
-		r.Timing = session.TimingID(int64(r.Timing) + next())
-		r.Calls, r.Ended, r.Made = q.Count(next()), q.Count(next()), q.Count(next())
-		r.Elapsed, r.Waited = q.Nanoseconds(next()), q.Nanoseconds(next())
-		r.Waits = q.Waits{}
-		if next() != 0 {
-			r.Waits = q.Waits{Intervals: q.Count(next()), Voluntary: q.Count(next()), Preempted: q.Count(next()),
-				Faults: q.Count(next()), Reads: q.Count(next()), OffCPU: q.Nanoseconds(next()),
-				Blocked: q.Nanoseconds(next()), Ready: q.Nanoseconds(next())}
+	slice, last := int32(none), session.SliceID(0)
+	v.rows.Each(func(r *session.TimingValue) {
+		if r.Slice != last {
+			last = r.Slice
+			slice, _ = v.slices.find(last)
 		}
 		timing, _ := v.timings.find(r.Timing)
-		fn(slice, timing, &r)
-	}
+		fn(slice, timing, r)
+	})
 }
 
-// inclusiveValues is the table timing_inclusive, in the same way.
+// inclusiveValues is the table timing_inclusive, packed: each of its numbers is a varint, and most are small.
 type inclusiveValues struct {
 	packed  packed
 	rows    int

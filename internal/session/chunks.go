@@ -61,7 +61,20 @@ func (s *Session) decodeChunks(name string, of *span, use func(*chunk) (decode, 
 		return err
 	}
 	defer stmt.Reset()
-	if err := s.packer.prepare(); err != nil {
+	return s.packer.decodeAhead(func(c *chunk) (bool, error) {
+		more, err := stmt.Step()
+		if more {
+			c.read(stmt)
+		}
+		return more, err
+	}, use, s.onRows)
+}
+
+// decodeAhead is decodeChunks for the chunks that next reads until there are no more. done, if it is not nil, is called
+// with the rows of each that was used.
+func (p *packer) decodeAhead(next func(*chunk) (more bool, err error), use func(*chunk) (decode, take func() error),
+	done func(rows int)) error {
+	if err := p.prepare(); err != nil {
 		return err
 	}
 	var ahead []*chunk // in their order
@@ -73,11 +86,14 @@ func (s *Session) decodeChunks(name string, of *span, use func(*chunk) (decode, 
 	var end error
 	for more := true; ; {
 		for more && len(ahead) < aheadNow() {
-			if more, end = stmt.Step(); end != nil || !more {
+			c := p.taken()
+			if more, end = next(c); end != nil || !more {
 				more = false
+				p.release(c)
 				break
 			}
-			ahead = append(ahead, s.packer.start(stmt, use))
+			p.start(c, use)
+			ahead = append(ahead, c)
 		}
 		if len(ahead) == 0 {
 			return end
@@ -91,8 +107,8 @@ func (s *Session) decodeChunks(name string, of *span, use func(*chunk) (decode, 
 			return err
 		}
 		rows := c.rows
-		if s.packer.release(c); s.onRows != nil {
-			s.onRows(rows)
+		if p.release(c); done != nil {
+			done(rows)
 		}
 	}
 }
@@ -120,12 +136,15 @@ func (s *Session) chunksOf(name string, of *span) (*sqlite.Stmt, error) {
 	return stmt, nil
 }
 
-// start reads a chunk, and begins to decode it.
-func (p *packer) start(stmt *sqlite.Stmt, use func(*chunk) (decode, take func() error)) *chunk {
-	c := p.taken()
+// read takes a chunk from a statement of chunksOf.
+func (c *chunk) read(stmt *sqlite.Stmt) {
 	c.rows, c.columns, c.checksum = stmt.ColumnInt(0), stmt.ColumnInt(1), stmt.ColumnInt64(2)
 	c.packed = slices.Grow(c.packed[:0], stmt.ColumnLen(3))[:stmt.ColumnLen(3)]
 	stmt.ColumnBytes(3, c.packed)
+}
+
+// start begins to decode a chunk.
+func (p *packer) start(c *chunk, use func(*chunk) (decode, take func() error)) {
 	decode := func() error {
 		return fmt.Errorf("%w: a chunk of %d rows and %d columns", ErrCorrupt, c.rows, c.columns)
 	}
@@ -133,7 +152,6 @@ func (p *packer) start(stmt *sqlite.Stmt, use func(*chunk) (decode, take func() 
 		decode, c.take = use(c)
 	}
 	go func() { c.err <- c.unpack(p, decode) }()
-	return c
 }
 
 // unpack makes of a chunk what is to be made of it.

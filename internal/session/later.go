@@ -27,6 +27,9 @@ var additions = append([]addition{{"module", "origin"}, {"type", "trait"}, {"pro
 	{"snapshot_site", "static_id"}, {"snapshot_site", "static_bytes"},
 	{"system_call", ""}}, cpuCounterColumns()...)
 
+// counterColumn begins the names of the columns of CPU counters.
+const counterColumn = "cpu_counter"
+
 // cpuCounterColumns are those of CPU counters in the derived tables of times.
 func cpuCounterColumns() []addition {
 	var out []addition
@@ -34,7 +37,7 @@ func cpuCounterColumns() []addition {
 		"thread_time", "process_time_value"} {
 		for i := range q.MaxCounters {
 			for _, rule := range []string{"inclusive", "exclusive"} {
-				out = append(out, addition{table, fmt.Sprintf("cpu_counter%d_%s", i+1, rule)})
+				out = append(out, addition{table, fmt.Sprintf(counterColumn+"%d_%s", i+1, rule)})
 			}
 		}
 	}
@@ -75,19 +78,33 @@ func (s *Session) findAbsent() error {
 	return nil
 }
 
-// columnList is what to select to read a table of the session: NULL for columns that it lacks.
-func columnList[T any](s *Session, t table[T]) string {
-	if len(s.absent) == 0 {
-		return strings.Join(t.columns, ", ")
+// columnList is what to select to read a table of the session: NULL for columns that it lacks. The last columns of
+// derived tables of times, those of CPU counters, are left out where none were read.
+func columnList[T any](s *Session, t table[T]) ([]string, error) {
+	names := t.columns
+	if first := slices.IndexFunc(names, isCounterColumn); first > 0 && t.name != cpuCounterTable.name {
+		counters, err := s.CPUCounters()
+		if err != nil {
+			return nil, err
+		}
+		if len(counters) == 0 {
+			names = names[:first]
+		}
 	}
-	names := slices.Clone(t.columns)
+	if len(s.absent) == 0 {
+		return names, nil
+	}
+	names = slices.Clone(names)
 	for i, name := range names {
 		if s.absent[t.name+"."+name] {
 			names[i] = "NULL"
 		}
 	}
-	return strings.Join(names, ", ")
+	return names, nil
 }
+
+// isCounterColumn reports whether a column is that of a CPU counter.
+func isCounterColumn(name string) bool { return strings.HasPrefix(name, counterColumn) }
 
 // addLater adds what the session was made before.
 func (s *Session) addLater() error {

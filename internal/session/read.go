@@ -314,6 +314,12 @@ func (s *Session) PathValues() ([]PathValue, error) { return rows(s, pathValueTa
 // CallValues returns the table call_value in the order of caller and callee.
 func (s *Session) CallValues() ([]CallValue, error) { return rows(s, callValueTable) }
 
+// CallValuesOf returns the rows of CallValues of which a function is the caller or the callee.
+func (s *Session) CallValuesOf(function FunctionID) ([]CallValue, error) {
+	out, err := selectWhere(s, callValueTable, callsOf, int64(function))
+	return out, s.explain(err)
+}
+
 // FunctionValues returns the table function_value in the order of function.
 func (s *Session) FunctionValues() ([]FunctionValue, error) { return rows(s, functionValueTable) }
 

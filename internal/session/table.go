@@ -37,6 +37,7 @@ type cells struct {
 	mode cellMode
 	stmt *sqlite.Stmt
 	next int // 1-based parameter when binding, else 0-based column
+	last int // when reading: as many columns are selected; what a row has in others is 0
 
 	block   *columns.Block
 	columns [][]int64        // those of the block, when it is read
@@ -239,24 +240,35 @@ func expectedRows[T any](conn *sqlite.Conn, t table[T]) int64 {
 
 // selectRows reads the rows of a span of the first column (nil: all), in the order of the key.
 func selectRows[T any](s *Session, t table[T], of *span) ([]T, error) {
+	if of == nil {
+		return selectWhere(s, t, "")
+	}
+	return selectWhere(s, t, t.columns[0]+" BETWEEN ? AND ?", of.from, of.to)
+}
+
+// selectWhere reads the rows for which a condition with parameters holds ("": all), in the order of the key.
+func selectWhere[T any](s *Session, t table[T], where string, parameters ...int64) ([]T, error) {
 	var rows []T
 	var pieces [][]T // that are full, where it is not known how many rows there are
-	query := "SELECT " + columnList(s, t) + " FROM " + t.name
-	if of == nil {
+	names, err := columnList(s, t)
+	if err != nil {
+		return nil, fmt.Errorf("reading table %s: %w", t.name, err)
+	}
+	query := "SELECT " + strings.Join(names, ", ") + " FROM " + t.name
+	if where == "" {
 		rows = make([]T, 0, expectedRows(s.conn, t))
 	} else {
-		query += " WHERE " + t.columns[0] + " BETWEEN ? AND ?"
+		query += " WHERE " + where
 	}
 	stmt, err := s.conn.Prepare(query + " ORDER BY " + t.order)
 	if err != nil {
 		return nil, fmt.Errorf("reading table %s: %w", t.name, err)
 	}
 	defer stmt.Reset()
-	if of != nil {
-		stmt.BindInt64(1, of.from)
-		stmt.BindInt64(2, of.to)
+	for i, p := range parameters {
+		stmt.BindInt64(i+1, p)
 	}
-	c := cells{stmt: stmt}
+	c := cells{stmt: stmt, last: len(names)}
 	for {
 		more, err := stmt.Step()
 		if err != nil {

@@ -185,6 +185,9 @@ func timeValue(c *cells, v *TimeValue) {
 
 // counted visits what CPU counters counted, at the end of every derived table of times.
 func counted(c *cells, v *TimeValue) {
+	if c.mode == readCells && c.next == c.last { // they are not selected: columnList
+		return
+	}
 	for n := range v.Inclusive.Counters {
 		integer(c, &v.Inclusive.Counters[n])
 		integer(c, &v.Exclusive.Counters[n])

@@ -117,12 +117,6 @@ func (s *Session) Timings() ([]Timing, error) { return rows(s, timingTable) }
 // TimingValues returns the table timing_value in the order of slice and timing.
 func (s *Session) TimingValues() ([]TimingValue, error) { return rows(s, timingValueTable) }
 
-// EachTimingValue calls fn for each row of TimingValues, which can be many: a timing has one for each slice in which
-// something happened. The row is overwritten by the next one.
-func (s *Session) EachTimingValue(fn func(*TimingValue)) error {
-	return scan(s, timingValueTable, nil, fn)
-}
-
 // TimingInclusives returns the table timing_inclusive in the order of slice and timing.
 func (s *Session) TimingInclusives() ([]TimingInclusive, error) {
 	return rows(s, timingInclusiveTable)
@@ -195,6 +189,21 @@ func (s *Session) EachPathCalls(fn func(*PathTime)) error {
 
 // CallTimes returns the table call_time in the order of caller and callee.
 func (s *Session) CallTimes() ([]CallTime, error) { return rows(s, callTimeTable) }
+
+// CallTimesOf returns the rows of CallTimes of which a function is the caller or the callee.
+func (s *Session) CallTimesOf(function FunctionID) ([]CallTime, error) {
+	out, err := selectWhere(s, callTimeTable, callsOf, int64(function))
+	return out, s.explain(err)
+}
+
+// callsOf holds for the calls of, and by, a function.
+const callsOf = "?1 IN (caller_id, callee_id)"
+
+// HasLineTimes reports whether a function has rows in LineTimes.
+func (s *Session) HasLineTimes(function FunctionID) (bool, error) {
+	rows, err := rowsOf(s, lineTimeTable, &span{int64(function), int64(function)})
+	return len(rows) > 0, err
+}
 
 // FunctionTimes returns the table function_time in the order of function.
 func (s *Session) FunctionTimes() ([]FunctionTime, error) { return rows(s, functionTimeTable) }

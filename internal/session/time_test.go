@@ -60,13 +60,7 @@ func testTimeTables(t *testing.T, w *Writer) {
 // TestPathTimeList: rows that are made when they are asked for are those of the table, over several chunks, and there
 // are none where they do not rise, or a reference is out of range.
 func TestPathTimeList(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "s")
-	small(t, path)
-	w, err := Edit(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer w.Close()
+	w := smallToEdit(t)
 	var rows []PathTime
 	for i := range int64(maxChunkRows + 10) {
 		value := TimeValue{Calls: q.Count(i), Times: q.Times{Inclusive: distinct(i << (i % 50)), Exclusive: distinct(-i)}}
