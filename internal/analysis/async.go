@@ -125,6 +125,12 @@ type logicalKey struct {
 	role             AsyncRole
 }
 
+// functionNode is what a node is of a function, in its own process and with no role.
+type functionNode struct {
+	process session.ProcessID
+	name    int32 // and one more; 0: it is not known yet
+}
+
 // asyncTree makes the logical tree of the physical one.
 type asyncTree struct {
 	functions *asyncFunctions
@@ -136,7 +142,7 @@ type asyncTree struct {
 	nodes     []logicalNode
 	at        pairNumbering         // nodes, by the one above and the number of their names
 	names     numbering[logicalKey] // of nodes, below none
-	nameOf    []int32               // by function, of its own process and no role: and one more; 0: not known yet
+	nameOf    []functionNode        // by function, of its own process and no role
 	async     map[int32]bool        // nodes of async methods
 	awaits    []session.FunctionAwait
 	traced    *shapedRows // nil: nobody asks where rows went
@@ -427,16 +433,20 @@ func (t *asyncTree) node(parent int32, p *asyncPath, function int32, role AsyncR
 // nameOfNode returns the number of what a node is, but for the one above it.
 func (t *asyncTree) nameOfNode(process session.ProcessID, function int32, role AsyncRole) int32 {
 	key := logicalKey{none, function, process, role}
-	if function < 0 || role != AsyncNone || t.functions.rows[function].Process != process {
+	if function < 0 || role != AsyncNone {
 		return t.names.number(key)
 	}
 	if t.nameOf == nil {
-		t.nameOf = make([]int32, len(t.functions.rows))
+		t.nameOf = make([]functionNode, len(t.functions.rows))
 	}
-	if t.nameOf[function] == 0 {
-		t.nameOf[function] = t.names.number(key) + 1
+	of := &t.nameOf[function]
+	if of.name == 0 && t.functions.rows[function].Process == process {
+		*of = functionNode{process, t.names.number(key) + 1}
 	}
-	return t.nameOf[function] - 1
+	if of.name == 0 || of.process != process {
+		return t.names.number(key)
+	}
+	return of.name - 1
 }
 
 // tree adds up the paths of each node.

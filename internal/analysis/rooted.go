@@ -16,7 +16,7 @@ func (v *Source) Rooted(of *LogicalTree, roots map[session.FunctionID]bool) (*Lo
 		if above == none && (r.function < 0 || !roots[s.functions.rows[r.function].ID]) {
 			return none
 		}
-		return s.below(above, r)
+		return s.nodeBelow(above, r)
 	}).raised(), nil
 }
 

@@ -20,8 +20,10 @@ type treeRow struct {
 // shaper makes a call tree of another one.
 type shaper struct {
 	asyncTree
-	of    *LogicalTree // nil: the physical one
-	under func(session.PathID) ([]session.PathValue, []session.PathTime)
+	of      *LogicalTree // nil: the physical one
+	below   *children[session.PathValue]
+	beneath *children[session.PathTime]
+	list    []treeRow // of rows
 }
 
 // newShaper prepares to reshape a tree; nil: the physical one.
@@ -32,36 +34,35 @@ func (v *Source) newShaper(of *LogicalTree) (*shaper, error) {
 	}
 	s := &shaper{asyncTree: asyncTree{functions: &asyncFunctions{rows: functions}, traced: v.traced}, of: of}
 	if of != nil {
-		s.under = of.Below
-	} else if s.under, err = v.physical(); err != nil {
+		s.below, s.beneath = of.below, of.beneath
+	} else if s.below, s.beneath, err = v.physical(); err != nil {
 		return nil, err
 	}
 	s.functions.index = newIndex(functions, func(r *session.Function) session.FunctionID { return r.ID })
 	return s, nil
 }
 
-// physical returns what finds the rows below one of the call tree as it was.
-func (v *Source) physical() (func(session.PathID) ([]session.PathValue, []session.PathTime), error) {
+// physical returns what finds the rows of the call tree as it was.
+func (v *Source) physical() (*children[session.PathValue], *children[session.PathTime], error) {
 	if _, err := v.PathChildren(0); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	if _, err := v.PathTimeChildren(0); err != nil {
-		return nil, err
-	}
-	return func(id session.PathID) ([]session.PathValue, []session.PathTime) {
-		return v.below.of(id), v.beneath.of(id)
-	}, nil
+	_, err := v.PathTimeChildren(0)
+	return v.below, v.beneath, err
 }
 
-// rows returns the rows below one, in the order of id.
+// expected is about how many rows eachRow visits: few of those of one kind are not among those of the other.
+func (s *shaper) expected() int { return max(len(s.below.order), len(s.beneath.order)) }
+
+// rows returns the rows below one, in the order of id. The next call overwrites them.
 func (s *shaper) rows(below session.PathID) []treeRow {
-	amounts, times := s.under(below) // both in the order of id
-	out := make([]treeRow, 0, max(len(amounts), len(times)))
+	amounts, times := s.below.positions(below), s.beneath.of(below) // both in the order of id
+	out := s.list[:0]
 	for i, k := 0, 0; i < len(amounts) || k < len(times); {
 		var r treeRow
 		function := session.FunctionID(0)
-		if i < len(amounts) && (k == len(times) || amounts[i].ID <= times[k].ID) {
-			p := &amounts[i]
+		if i < len(amounts) && (k == len(times) || s.below.rows[amounts[i]].ID <= times[k].ID) {
+			p := &s.below.rows[amounts[i]]
 			r, function = treeRow{id: p.ID, level: p.Level, process: p.Process, amounts: p.Amounts}, p.Function
 			i++
 		}
@@ -76,6 +77,7 @@ func (s *shaper) rows(below session.PathID) []treeRow {
 		}
 		out = append(out, r)
 	}
+	s.list = out
 	return out
 }
 
@@ -99,6 +101,8 @@ func (s *shaper) eachRow(fn func(above int32, r *treeRow) int32) {
 // shaped adds each row to the node that to chooses for it, given that of the row above; none: it is left out.
 func (s *shaper) shaped(to func(above int32, r *treeRow) int32) *LogicalTree {
 	step := s.traced.next()
+	s.nodes = make([]logicalNode, 0, s.expected()) // what is not used of it is not touched
+	s.at.expect(s.expected())
 	s.eachRow(func(above int32, r *treeRow) int32 {
 		n := to(above, r)
 		s.traced.trace(step, r.id, n)
@@ -117,8 +121,8 @@ func (s *shaper) shaped(to func(above int32, r *treeRow) int32) *LogicalTree {
 	return out
 }
 
-// below returns the node of a row below another node.
-func (s *shaper) below(above int32, r *treeRow) int32 {
+// nodeBelow returns the node of a row below another node.
+func (s *shaper) nodeBelow(above int32, r *treeRow) int32 {
 	return s.node(above, &asyncPath{process: r.process}, r.function, r.role)
 }
 
@@ -144,7 +148,7 @@ func (v *Source) FoldRecursion(of *LogicalTree) (*LogicalTree, error) {
 				}
 			}
 		}
-		return s.below(above, r)
+		return s.nodeBelow(above, r)
 	}), nil
 }
 
@@ -169,7 +173,7 @@ func (v *Source) Trim(of *LogicalTree, small TooSmall) (*LogicalTree, error) {
 		if small(int(r.level), r.amounts.Inclusive, time) {
 			return s.node(above, &asyncPath{process: r.process}, none, AsyncLeftOut)
 		}
-		return s.below(above, r)
+		return s.nodeBelow(above, r)
 	}), nil
 }
 

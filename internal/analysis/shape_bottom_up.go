@@ -23,6 +23,8 @@ type BottomUpTree struct {
 	parts map[session.PathID][]bottomUpPart // of rows whose callers were not asked for
 	level map[session.PathID]int64
 	last  session.PathID
+	// groups are, by the number of what a node is, the groups that callers makes, and one more: all 0 in between
+	groups []int32
 	// places says of which rows the ids are that were given; nil: the rows below one are asked for once
 	places map[session.PathID]bottomUpPlace
 }
@@ -43,17 +45,20 @@ func (v *Source) BottomUp(of *LogicalTree, small TooSmall) (*BottomUpTree, error
 	if err != nil {
 		return nil, err
 	}
+	n := s.expected() // what is not used of so many is not touched
 	t := &BottomUpTree{shaper: *s, small: small, roles: map[session.PathID]AsyncRole{},
 		parts: map[session.PathID][]bottomUpPart{},
-		level: map[session.PathID]int64{}}
+		level: map[session.PathID]int64{}, rows: make([]treeRow, 0, n), above: make([]int32, 0, n)}
+	own := make([]bottomUpPart, 0, n)
 	t.eachRow(func(above int32, r *treeRow) int32 {
 		n := int32(len(t.rows))
 		t.rows, t.above = append(t.rows, *r), append(t.above, above)
 		if !r.amounts.Exclusive.IsZero() || r.time != nil && !(r.time.Exclusive.IsZero() && r.time.Calls == 0) {
-			t.parts[0] = append(t.parts[0], bottomUpPart{n, n})
+			own = append(own, bottomUpPart{n, n})
 		}
 		return n
 	})
+	t.parts[0] = own
 	return t, nil
 }
 
@@ -99,24 +104,7 @@ func (t *BottomUpTree) Below(id session.PathID) (amounts []session.PathValue, ti
 		delete(t.parts, id)
 		delete(t.level, id)
 	}
-	at := map[logicalKey]int{}
-	var keys []logicalKey
-	var nodes []logicalNode
-	var of [][]bottomUpPart
-	for _, p := range parts {
-		if p.caller == none {
-			continue
-		}
-		r := &t.rows[p.caller]
-		key := logicalKey{none, r.function, r.process, r.role}
-		n, known := at[key]
-		if !known {
-			n, at[key] = len(nodes), len(nodes)
-			keys, nodes, of = append(keys, key), append(nodes, logicalNode{}), append(of, nil)
-		}
-		nodes[n].take(&t.rows[p.own])
-		of[n] = append(of[n], bottomUpPart{p.own, t.above[p.caller]})
-	}
+	keys, nodes, of := t.callers(parts)
 	leftOut := map[session.ProcessID]int{}
 	for n := range len(nodes) {
 		time := q.Time{}
@@ -145,7 +133,7 @@ func (t *BottomUpTree) Below(id session.PathID) (amounts []session.PathValue, ti
 		}
 		amount, time := t.row(id, level, key, &nodes[n])
 		if key.role != AsyncLeftOut {
-			t.parts[amount.ID] = slices.Clip(of[n])
+			t.parts[amount.ID] = of[n]
 		}
 		if key.role != AsyncLeftOut || t.places != nil {
 			t.level[amount.ID] = level
@@ -159,6 +147,49 @@ func (t *BottomUpTree) Below(id session.PathID) (amounts []session.PathValue, ti
 		slices.SortFunc(times, func(a, b session.PathTime) int { return cmp.Compare(a.ID, b.ID) })
 	}
 	return amounts, times
+}
+
+// callers groups parts by what called them: the key of each group, its sum, and the parts as their callers have them.
+func (t *BottomUpTree) callers(parts []bottomUpPart) (keys []logicalKey, nodes []logicalNode, of [][]bottomUpPart) {
+	var names []int32                      // of groups
+	groups := make([]int32, 0, len(parts)) // of parts
+	for _, p := range parts {
+		if p.caller == none {
+			groups = append(groups, none)
+			continue
+		}
+		r := &t.rows[p.caller]
+		name := t.nameOfNode(r.process, r.function, r.role)
+		for int(name) >= len(t.groups) {
+			t.groups = append(t.groups, 0)
+		}
+		if t.groups[name] == 0 {
+			names = append(names, name)
+			t.groups[name] = int32(len(names))
+			keys = append(keys, logicalKey{none, r.function, r.process, r.role})
+		}
+		groups = append(groups, t.groups[name]-1)
+	}
+	for _, name := range names {
+		t.groups[name] = 0
+	}
+	nodes, of = make([]logicalNode, len(keys)), make([][]bottomUpPart, len(keys))
+	sizes := make([]int32, len(keys))
+	for _, n := range groups {
+		if n != none {
+			sizes[n]++
+		}
+	}
+	for n, size := range sizes {
+		of[n] = make([]bottomUpPart, 0, size)
+	}
+	for i, n := range groups {
+		if n != none {
+			nodes[n].take(&t.rows[parts[i].own])
+			of[n] = append(of[n], bottomUpPart{parts[i].own, t.above[parts[i].caller]})
+		}
+	}
+	return keys, nodes, of
 }
 
 // take adds what a row has itself.

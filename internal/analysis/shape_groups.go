@@ -17,7 +17,7 @@ func (v *Source) GroupFunctions(of *LogicalTree, by By) (*LogicalTree, error) {
 	groups := groupsOfFunctions(s.functions.rows, by)
 	return s.shaped(func(above int32, r *treeRow) int32 {
 		if r.function < 0 {
-			return s.below(above, r)
+			return s.nodeBelow(above, r)
 		}
 		group := groups[r.function]
 		if above != none && s.nodes[above].role == AsyncGroup && s.nodes[above].function == group {

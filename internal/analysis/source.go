@@ -146,6 +146,26 @@ func (v *Source) Calls() ([]session.CallValue, error) {
 	}, v.session.CallValues)
 }
 
+// CallsOf returns the rows of Calls of which a function is the caller or the callee.
+func (v *Source) CallsOf(function session.FunctionID) ([]session.CallValue, error) {
+	if v.derived == nil {
+		return v.session.CallValuesOf(function)
+	}
+	all, err := v.Calls()
+	return matching(all, func(c *session.CallValue) bool { return c.Caller == function || c.Callee == function }), err
+}
+
+// matching returns the rows for which a condition holds.
+func matching[T any](rows []T, holds func(*T) bool) []T {
+	var out []T
+	for i := range rows {
+		if holds(&rows[i]) {
+			out = append(out, rows[i])
+		}
+	}
+	return out
+}
+
 // Paths returns the whole call tree, parents before children.
 func (v *Source) Paths() ([]session.PathValue, error) {
 	return choose(v, func(d *derivation) []session.PathValue {
@@ -236,13 +256,18 @@ func newChildren[T any](rows treeRows[T]) *children[T] {
 	return out
 }
 
-// of returns the rows below a path (0: the roots) in the order of id.
-func (c *children[T]) of(parent session.PathID) []T {
+// positions returns which rows are below a path (0: the roots), in the order of id.
+func (c *children[T]) positions(parent session.PathID) []int32 {
 	at, known := c.at.find(parent)
 	if !known {
 		return nil
 	}
-	list := c.order[c.first[at+1]:c.first[at+2]]
+	return c.order[c.first[at+1]:c.first[at+2]]
+}
+
+// of returns the rows below a path (0: the roots) in the order of id.
+func (c *children[T]) of(parent session.PathID) []T {
+	list := c.positions(parent)
 	if len(list) == 0 {
 		return nil
 	}

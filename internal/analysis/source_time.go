@@ -92,6 +92,23 @@ func (v *Source) CallTimes() ([]session.CallTime, error) {
 	}, v.session.CallTimes)
 }
 
+// CallTimesOf returns the rows of CallTimes of which a function is the caller or the callee.
+func (v *Source) CallTimesOf(function session.FunctionID) ([]session.CallTime, error) {
+	if v.derived == nil {
+		return v.session.CallTimesOf(function)
+	}
+	all, err := v.CallTimes()
+	return matching(all, func(c *session.CallTime) bool { return c.Caller == function || c.Callee == function }), err
+}
+
+// HasLineTimes reports whether a function has rows in LineTimes, if that is known without reading them all.
+func (v *Source) HasLineTimes(function session.FunctionID) (bool, error) {
+	if v.derived != nil {
+		return false, nil
+	}
+	return v.session.HasLineTimes(function)
+}
+
 // PathTimes returns the whole call tree, parents before children. A path has the same id as in Paths, but not every
 // path is in both.
 func (v *Source) PathTimes() ([]session.PathTime, error) {
