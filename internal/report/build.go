@@ -294,7 +294,7 @@ func (b *builder) tree(roots []Row, value func(*Row) cost, children func(*Row) (
 		if row.kind == rowRest || b.view.Paths && b.options.Depth == 1 && b.options.By == "" {
 			continue
 		}
-		deepest := b.options.Depth > 0 && row.level+1 >= b.options.Depth
+		deepest := b.isDeepest(&row)
 		if deepest && b.cut { // that there is more is known
 			continue
 		}
@@ -310,3 +310,6 @@ func (b *builder) tree(roots []Row, value func(*Row) cost, children func(*Row) (
 	}
 	return nil
 }
+
+// isDeepest reports whether what is below a row of a tree is not shown, but that it is there.
+func (b *builder) isDeepest(r *Row) bool { return b.options.Depth > 0 && r.level+1 >= b.options.Depth }

@@ -12,7 +12,8 @@ import (
 // calls of the session, and there is one for each reader.
 type shared struct {
 	functions []functionValue
-	calls     *callIndex // nil until something needs it, and so are the others
+	named     map[string][]int32 // positions of functions, by name, in the order of id; nil until something needs it
+	calls     *callIndex         // likewise, and so are the others
 	notes     *[]Note
 	losses    *[]Note
 }
@@ -94,13 +95,25 @@ func (c *context) functionRows() ([]Row, error) {
 	return list, nil
 }
 
-// callIndex finds functions by their names, and calls by their functions: those who look at one function after the
-// other need not look through all of them each time.
+// namedFunctions are the positions in functionValues by name, in the order of id.
+func (c *context) namedFunctions() (map[string][]int32, error) {
+	functions, err := c.functionValues()
+	if err != nil || c.shared.named != nil {
+		return c.shared.named, err
+	}
+	named := make(map[string][]int32, len(functions))
+	for i := range functions {
+		name := c.functionName(functions[i].id)
+		named[name] = append(named[name], int32(i))
+	}
+	c.shared.named = named
+	return named, nil
+}
+
+// callIndex finds calls by their functions, for who looks at many.
 type callIndex struct {
-	functions        []functionValue
-	named            map[string][]int32 // positions of functions, by name, in the order of id
-	calls            []call
-	callers, callees map[session.FunctionID][]int32 // positions of the calls of, and by, a function
+	calls []call
+	of    map[session.FunctionID][]int32 // positions of the calls of, and by, a function
 }
 
 // callIndex returns the index of the part of the session that is shown.
@@ -108,23 +121,17 @@ func (c *context) callIndex() (*callIndex, error) {
 	if c.shared.calls != nil {
 		return c.shared.calls, nil
 	}
-	x := &callIndex{named: map[string][]int32{}, callers: map[session.FunctionID][]int32{},
-		callees: map[session.FunctionID][]int32{}}
+	x := &callIndex{of: map[session.FunctionID][]int32{}}
 	var err error
-	if x.functions, err = c.functionValues(); err != nil {
-		return nil, err
-	}
 	if x.calls, err = c.calls(); err != nil {
 		return nil, err
 	}
-	for i := range x.functions {
-		name := c.functionName(x.functions[i].id)
-		x.named[name] = append(x.named[name], int32(i))
-	}
 	for i := range x.calls {
 		one := &x.calls[i]
-		x.callers[one.callee] = append(x.callers[one.callee], int32(i))
-		x.callees[one.caller] = append(x.callees[one.caller], int32(i))
+		x.of[one.callee] = append(x.of[one.callee], int32(i))
+		if one.caller != one.callee {
+			x.of[one.caller] = append(x.of[one.caller], int32(i))
+		}
 	}
 	c.shared.calls = x
 	return x, nil
@@ -132,22 +139,23 @@ func (c *context) callIndex() (*callIndex, error) {
 
 // matching returns the rows of the functions that a name means.
 func (b *builder) matching(name string) ([]Row, error) {
-	x, err := b.callIndex()
+	named, err := b.namedFunctions()
 	if err != nil {
 		return nil, err
 	}
+	functions := b.shared.functions
 	var out []Row
-	for _, at := range x.named[name] {
-		out = append(out, b.valueRow(&x.functions[at]))
+	for _, at := range named[name] {
+		out = append(out, b.valueRow(&functions[at]))
 	}
 	if len(out) > 0 { // as a name in a table that was followed
 		return out, nil
 	}
-	of, weight := make(map[session.FunctionID]*functionValue, len(x.functions)), b.heavier()
-	ids := make([]session.FunctionID, 0, len(x.functions))
-	for i := range x.functions {
-		of[x.functions[i].id] = &x.functions[i]
-		ids = append(ids, x.functions[i].id)
+	of, weight := make(map[session.FunctionID]*functionValue, len(functions)), b.heavier()
+	ids := make([]session.FunctionID, 0, len(functions))
+	for i := range functions {
+		of[functions[i].id] = &functions[i]
+		ids = append(ids, functions[i].id)
 	}
 	matches, err := find("function", name, ids, b.functionName, func(id session.FunctionID) int64 {
 		row := b.valueRow(of[id])
@@ -159,21 +167,44 @@ func (b *builder) matching(name string) ([]Row, error) {
 	return out, err
 }
 
+// mostAsked is how many functions the session is asked for one by one: of more, all calls are read.
+const mostAsked = 8
+
+// callsOfEach returns what finds the calls of, and by, each of so many functions, in the order of calls.
+func (c *context) callsOfEach(functions int) (func(session.FunctionID) ([]call, error), error) {
+	if functions <= mostAsked {
+		return c.callsOf, nil
+	}
+	x, err := c.callIndex()
+	return func(id session.FunctionID) ([]call, error) {
+		out := make([]call, 0, len(x.of[id]))
+		for _, at := range x.of[id] {
+			out = append(out, x.calls[at])
+		}
+		return out, nil
+	}, err
+}
+
 // eachCurrent calls fn with each function, its callers and its callees.
 func (b *builder) eachCurrent(functions []Row, fn func(current Row, callers, callees []Row)) error {
-	x, err := b.callIndex()
+	callsOf, err := b.callsOfEach(len(functions))
 	if err != nil {
 		return err
 	}
 	for _, r := range functions {
-		var callers, callees []Row
-		for _, at := range x.callers[r.function] {
-			caller, _ := b.callRows(&x.calls[at])
-			callers = append(callers, caller)
+		calls, err := callsOf(r.function)
+		if err != nil {
+			return err
 		}
-		for _, at := range x.callees[r.function] {
-			_, callee := b.callRows(&x.calls[at])
-			callees = append(callees, callee)
+		var callers, callees []Row
+		for i := range calls {
+			caller, callee := b.callRows(&calls[i])
+			if calls[i].callee == r.function {
+				callers = append(callers, caller)
+			}
+			if calls[i].caller == r.function {
+				callees = append(callees, callee)
+			}
 		}
 		r.role, r.root = roleCurrent, r.function
 		fn(r, callers, callees)

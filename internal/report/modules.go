@@ -44,6 +44,11 @@ func buildModules(b *builder) error {
 		if r.kind == rowModule {
 			return copied(ofModule[r.module]), nil
 		}
+		if r.kind == rowFunction && b.isDeepest(r) { // nearly always the first one: all places take long to read
+			if some, err := b.source.HasLineTimes(r.function); some || err != nil {
+				return []Row{*r}, err
+			}
+		}
 		if below == nil {
 			if below, err = b.placesBelow(); err != nil {
 				return nil, err

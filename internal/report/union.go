@@ -131,15 +131,28 @@ type call struct {
 	time           *rowTime
 }
 
+// calls are those of all functions, in the order of caller and callee.
 func (c *context) calls() ([]call, error) {
 	amounts, err := c.source.Calls()
 	if err != nil {
 		return nil, err
 	}
 	times, err := c.source.CallTimes()
+	return c.joined(amounts, times), err
+}
+
+// callsOf are the calls of, and by, a function, in the order of calls.
+func (c *context) callsOf(function session.FunctionID) ([]call, error) {
+	amounts, err := c.source.CallsOf(function)
 	if err != nil {
 		return nil, err
 	}
+	times, err := c.source.CallTimesOf(function)
+	return c.joined(amounts, times), err
+}
+
+// joined makes one of the amounts and the times of calls.
+func (c *context) joined(amounts []session.CallValue, times []session.CallTime) []call {
 	var list []call
 	union(amounts, times, func(a *session.CallValue, t *session.CallTime) int {
 		return cmp.Or(cmp.Compare(a.Caller, t.Caller), cmp.Compare(a.Callee, t.Callee))
@@ -154,7 +167,7 @@ func (c *context) calls() ([]call, error) {
 		one.time = c.orNone(one.time, c.functions.get(one.callee).Process)
 		list = append(list, one)
 	})
-	return list, nil
+	return list
 }
 
 func (c *context) moduleRows() ([]Row, error) {
@@ -194,13 +207,15 @@ func (c *context) lineRows() ([]Row, error) {
 	if err != nil {
 		return nil, err
 	}
-	of := make(map[session.LineID]*rowTime, len(times))
+	of := map[session.LineID]*rowTime{} // of lines that allocated, perhaps
 	list := make([]Row, 0, max(len(amounts), len(times)))
 	var bodies []Row
 	for i := range times {
 		t := &times[i]
 		if t.Line != 0 {
-			of[t.Line] = place(t.TimeValue)
+			if len(amounts) > 0 {
+				of[t.Line] = place(t.TimeValue)
+			}
 			continue
 		}
 		row := c.functionRow(t.Function, q.Amounts{})
@@ -215,7 +230,11 @@ func (c *context) lineRows() ([]Row, error) {
 	}
 	for i := range times { // those that did not allocate
 		t := &times[i]
-		if time := of[t.Line]; time != nil {
+		time := of[t.Line]
+		if len(amounts) == 0 && t.Line != 0 {
+			time = place(t.TimeValue)
+		}
+		if time != nil {
 			row := c.lineRow(session.LineValue{Line: t.Line})
 			row.time = time
 			list = append(list, row)
