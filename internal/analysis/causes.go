@@ -77,16 +77,11 @@ func (u *UserCauses) choose(causes []cause, most int) []cause {
 	if most == 0 || len(causes) <= most {
 		return causes
 	}
-	sizes := make([]q.Bytes, 0, most+1) // the greatest so far, in their order: there can be a million causes
+	sizes := greatest{most: most}
 	for i := range causes {
-		if size := causes[i].Bytes; len(sizes) < most || size > sizes[0] {
-			at, _ := slices.BinarySearch(sizes, size)
-			if sizes = slices.Insert(sizes, at, size); len(sizes) > most {
-				sizes = slices.Delete(sizes, 0, 1)
-			}
-		}
+		sizes.add(causes[i].Bytes)
 	}
-	least := sizes[0]
+	least := sizes.least()
 	return slices.DeleteFunc(causes, func(c cause) bool {
 		if c.Bytes >= least {
 			return false
@@ -95,6 +90,30 @@ func (u *UserCauses) choose(causes []cause, most int) []cause {
 		return true
 	})
 }
+
+// greatest are the greatest of many numbers, at most so many of them, the least first: a million numbers are not sorted
+// for a thousand.
+type greatest struct {
+	most  int // 0: none are kept
+	sizes []q.Bytes
+}
+
+// add adds a number.
+func (g *greatest) add(size q.Bytes) {
+	if len(g.sizes) == g.most && (g.most == 0 || size <= g.sizes[0]) {
+		return
+	}
+	at, _ := slices.BinarySearch(g.sizes, size)
+	if len(g.sizes) < g.most {
+		g.sizes = slices.Insert(g.sizes, at, size)
+		return
+	}
+	copy(g.sizes, g.sizes[1:at])
+	g.sizes[at-1] = size
+}
+
+// least returns the least of them. There must be one.
+func (g *greatest) least() q.Bytes { return g.sizes[0] }
 
 // heaviest returns the function that allocated most bytes at sites, which are in the order of their functions: the
 // first of several.

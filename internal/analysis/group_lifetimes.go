@@ -42,10 +42,41 @@ func (v *Source) GroupLifetimes(by By, ages bool) ([]GroupLifetime, error) {
 	return out, err
 }
 
+// SiteGroups returns the groups that Lifetimes.Groups does, for who needs no lifetimes: they take longer to add up.
+// Errors are those of Lifetimes.
+func (v *Source) SiteGroups(by By) ([]Group, SiteGroups, error) {
+	if !v.selection.IsZero() { // what of a site is selected tells whether something happened there
+		lifetimes, err := v.Lifetimes()
+		if err != nil {
+			return nil, SiteGroups{}, err
+		}
+		groups, _, of := lifetimes.Groups(by)
+		return groups, of, nil
+	}
+	if followed, err := v.HasLifetimes(); !followed {
+		return nil, SiteGroups{}, cmp.Or(err, ErrNoLifetime)
+	}
+	d, err := v.load()
+	if err != nil {
+		return nil, SiteGroups{}, err
+	}
+	of, n, group := d.groupSites(by, func(int32) bool { return true })
+	groups := make([]Group, n)
+	for i := range groups {
+		groups[i] = group(i)
+	}
+	return groups, SiteGroups{d, of}, nil
+}
+
+// HasLifetimes reports whether objects were followed in a process.
+func (v *Source) HasLifetimes() (bool, error) {
+	rows, err := v.session.ProcessLifetimes()
+	return len(rows) > 0, err
+}
+
 // storedGroupLifetimes returns what is stored, if anything is.
 func (v *Source) storedGroupLifetimes(by By) ([]GroupLifetime, error) {
-	followed, err := v.session.ProcessLifetimes()
-	if err != nil || len(followed) == 0 {
+	if followed, err := v.HasLifetimes(); !followed {
 		return nil, cmp.Or(err, ErrNoLifetime)
 	}
 	switch by {

@@ -2,6 +2,7 @@ package analysis
 
 import (
 	"path/filepath"
+	"slices"
 	"testing"
 
 	"github.com/google/go-cmp/cmp/cmpopts"
@@ -131,6 +132,52 @@ func TestGroupLifetimes(t *testing.T) {
 			if len(groups) > 0 && (v.data != nil) != older {
 				rt.Fatalf("older: %t; read whole: %t", older, v.data != nil)
 			}
+		}
+	})
+}
+
+// TestSiteGroups: each site at which something happened is in the group that it is in with lifetimes.
+func TestSiteGroups(t *testing.T) {
+	dir := t.TempDir()
+	rapid.Check(t, func(rt *rapid.T) {
+		s := open(rt, sessiontest.Random(rapid.Uint64().Draw(rt, "seed")), filepath.Join(dir, "a"))
+		defer s.Close()
+		v, err := Open(s, Selection{})
+		if err != nil {
+			rt.Fatal(err)
+		}
+		lifetimes, none := v.Lifetimes()
+		for _, by := range []By{ByType, BySite, ByFunction, ByLine, ByModule, ByNamespace} {
+			groups, of, err := v.SiteGroups(by)
+			if (none != nil) != (err != nil) {
+				rt.Fatalf("by %s: %v, with lifetimes: %v", by, err, none)
+			}
+			if err != nil {
+				continue
+			}
+			want, _, wanted := lifetimes.Groups(by)
+			for _, site := range v.data.Sites {
+				n, in := of.Of(site.ID)
+				if k, happened := wanted.Of(site.ID); happened && (!in || groups[n] != want[k]) {
+					rt.Fatalf("by %s: site %d is in %+v, want %+v", by, site.ID, groups[n], want[k])
+				}
+			}
+		}
+	})
+}
+
+// TestGreatest: the least of the greatest numbers is that of all of them in their order.
+func TestGreatest(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		sizes := rapid.SliceOfN(rapid.Map(rapid.Int64Range(-3, 9), func(n int64) q.Bytes { return q.Bytes(n) }), 1, 30).
+			Draw(t, "sizes")
+		g := greatest{most: rapid.IntRange(1, 31).Draw(t, "most")}
+		for _, size := range sizes {
+			g.add(size)
+		}
+		sorted := slices.Sorted(slices.Values(sizes))
+		if want := sorted[max(0, len(sorted)-g.most):]; !slices.Equal(g.sizes, want) || g.least() != want[0] {
+			t.Errorf("the %d greatest of %v are %v, want %v", g.most, sizes, g.sizes, want)
 		}
 	})
 }

@@ -93,12 +93,17 @@ func (d *Data) causes(happened func(site int) bool, born func(site int) q.Bytes)
 
 // summary finds the sites of each section, at most so many of them; 0: all.
 func (v *Lifetimes) summary(limit int) (LifetimeSummary, error) {
-	g := v.data.causes(func(site int) bool { return !v.sites.isZero(site) },
-		func(site int) q.Bytes { return v.sites.born[site].Bytes })
-	for site, n := range g.of {
-		if n >= 0 {
-			g.lifetimes[n] = g.lifetimes[n].Add(v.sites.at(site))
-		}
+	var g *causes
+	if err := atOnce(func() error {
+		_, err := v.data.growing() // is kept
+		return err
+	}, func() error {
+		g = v.data.causes(func(site int) bool { return !v.sites.isZero(site) },
+			func(site int) q.Bytes { return v.sites.born[site].Bytes })
+		g.lifetimes = v.sites.sum(g.of, len(g.chief))
+		return nil
+	}); err != nil {
+		return LifetimeSummary{}, err
 	}
 	return g.summary(v.Total(), limit)
 }
@@ -146,18 +151,17 @@ func (g *causes) growing() ([]bool, error) {
 // section chooses the groups with the greatest parts.
 func (g *causes) section(parts []q.Amount, limit int) LifetimeSection {
 	var s LifetimeSection
-	var sizes []q.Bytes
+	sizes := greatest{most: limit}
 	for _, a := range parts {
 		if !a.IsZero() {
 			s.Sites++
 			s.All = s.All.Add(a)
-			sizes = append(sizes, a.Bytes)
+			sizes.add(a.Bytes)
 		}
 	}
-	slices.Sort(sizes) // a million numbers are sorted soon, a million sites are not
 	least := q.Bytes(math.MinInt64)
-	if limit > 0 && len(sizes) > limit {
-		least = sizes[len(sizes)-limit]
+	if limit > 0 && s.Sites > q.Count(limit) {
+		least = sizes.least()
 	}
 	var order []int32
 	for n, a := range parts {

@@ -1,6 +1,8 @@
 package report
 
 import (
+	"cmp"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -43,35 +45,15 @@ func buildDiffGCs(b *builder) error {
 	if from >= to {
 		return &UnknownError{What: "pair of collections", Name: b.options.Argument}
 	}
-	list, of, err := b.groups()
-	if err != nil {
-		return err
+	if followed, err := b.source.HasLifetimes(); !followed {
+		return cmp.Or(err, analysis.ErrNoLifetime)
 	}
 	if err := b.source.CheckGCs(from, to); err != nil {
 		return err
 	}
-	cohorts, err := b.aliveAtEnd(of)
+	out, err := b.bornBetween(from, to)
 	if err != nil {
 		return err
-	}
-	sums := make([]q.Amount, len(list))
-	ends := make([]analysis.Lifetime, len(list)) // Dead here means: alive in this generation
-	for _, a := range cohorts {
-		if a.Born < from || a.Born >= to {
-			continue
-		}
-		g := a.group
-		sums[g] = sums[g].Add(a.Amount)
-		if a.Generation >= 0 && a.Generation < session.Generations {
-			ends[g].Dead[a.Generation] = ends[g].Dead[a.Generation].Add(a.Amount)
-		}
-	}
-	var out []Row
-	for i, r := range list {
-		if !sums[i].IsZero() {
-			r.values, r.lifetime = both(sums[i]), &ends[i]
-			out = append(out, r)
-		}
 	}
 	b.note(NoteBornBetween, from, to)
 	b.next(NoteDiedBetween, from, to)
@@ -81,4 +63,39 @@ func buildDiffGCs(b *builder) error {
 	}
 	b.table.Rows = b.limit(out, exclusiveCost)
 	return err
+}
+
+// bornBetween returns the rows of the groups of which something is alive that was born after one collection and up to
+// another.
+func (b *builder) bornBetween(from, to int64) ([]Row, error) {
+	cohorts, err := b.source.Session().SiteAlive()
+	cohorts = slices.DeleteFunc(cohorts, func(a session.SiteAlive) bool { return a.Born < from || a.Born >= to })
+	if err != nil || len(cohorts) == 0 {
+		return nil, err
+	}
+	groups, of, err := b.source.SiteGroups(cmp.Or(b.options.By, analysis.ByType))
+	if err != nil {
+		return nil, err
+	}
+	sums := make([]q.Amount, len(groups))
+	ends := make([]analysis.Lifetime, len(groups)) // Dead here means: alive in this generation
+	for _, a := range cohorts {
+		g, wanted := of.Of(a.Site)
+		if !wanted {
+			continue
+		}
+		sums[g] = sums[g].Add(a.Amount)
+		if a.Generation >= 0 && a.Generation < session.Generations {
+			ends[g].Dead[a.Generation] = ends[g].Dead[a.Generation].Add(a.Amount)
+		}
+	}
+	var out []Row
+	for i, g := range groups {
+		if !sums[i].IsZero() {
+			r := b.rowOfGroup(g)
+			r.values, r.lifetime = both(sums[i]), &ends[i]
+			out = append(out, r)
+		}
+	}
+	return out, nil
 }

@@ -80,13 +80,19 @@ func (b *builder) groups() ([]Row, analysis.SiteGroups, error) {
 	groups, values, of := lifetimes.Groups(cmp.Or(b.options.By, analysis.ByType))
 	list := make([]Row, len(groups))
 	for i, g := range groups {
-		list[i] = b.groupRow(g)
-		if b.options.By == analysis.ByModule || b.options.By == analysis.ByNamespace {
-			b.asGroup(&list[i], b.options.By)
-		}
+		list[i] = b.rowOfGroup(g)
 		list[i].values, list[i].lifetime = both(values[i].Born), &values[i]
 	}
 	return list, of, nil
+}
+
+// rowOfGroup makes the row of a group without its values.
+func (b *builder) rowOfGroup(g analysis.Group) Row {
+	row := b.groupRow(g)
+	if b.options.By == analysis.ByModule || b.options.By == analysis.ByNamespace {
+		b.asGroup(&row, b.options.By)
+	}
+	return row
 }
 
 // groupLifetimes returns a row for each group with its lifetime, and if they are wanted with its ages, for a view that
@@ -96,10 +102,7 @@ func (b *builder) groupLifetimes(ages bool) ([]Row, error) {
 	list := make([]Row, len(groups))
 	for i := range groups {
 		g := &groups[i]
-		list[i] = b.groupRow(g.Group)
-		if b.options.By == analysis.ByModule || b.options.By == analysis.ByNamespace {
-			b.asGroup(&list[i], b.options.By)
-		}
+		list[i] = b.rowOfGroup(g.Group)
 		list[i].values, list[i].lifetime = both(g.Born), &g.Lifetime
 		if ages {
 			list[i].ages = &g.Ages
