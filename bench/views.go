@@ -42,7 +42,8 @@ func (b *bench) views() error {
 	fmt.Fprintf(b.out, "\n## Views of a session of a million nodes and two million sites\n\n"+
 		"%s, %d processors. Sessions that are made up, of %d slices of time; with lifetimes: half of all objects die; "+
 		"times: a timing at each node. Seconds by the clock, and of a processor (user and system), and the most memory, "+
-		"the median of %d rounds; in bold what takes longer by the clock than its goal. "+
+		"the median of %d rounds; in bold what takes longer than its goal by the clock, and by the processor, too: on a "+
+		"machine with other load the clock says more than a command takes. "+
 		"`make bench BENCHFLAGS=\"-only views\"`.\n\n"+
 		"| | goal | wall | processor | MB |\n| --- | ---: | ---: | ---: | ---: |\n", processor(), runtime.NumCPU(),
 		millionSlices, viewRounds)
@@ -136,7 +137,7 @@ func (b *bench) measureView(m measured) error {
 		}
 	}
 	clock := fmt.Sprintf("%.2f", median(wall))
-	if goal, err := strconv.ParseFloat(m.goal, 64); err == nil && median(wall) > goal {
+	if goal, err := strconv.ParseFloat(m.goal, 64); err == nil && min(median(wall), median(cpu)) > goal {
 		clock = "**" + clock + "**"
 	}
 	_, err := fmt.Fprintf(b.out, "| `%s` | %s | %s | %.2f | %.0f |\n", m.what, m.goal, clock, median(cpu),
