@@ -219,35 +219,46 @@ func rowsOfTimes(list []session.PathTime) treeRows[session.PathTime] {
 
 // checkedChildren is newChildren for rows of a session, which can be damaged.
 func checkedChildren[T any](v *Source, rows treeRows[T]) (*children[T], error) {
-	at := indexOf(rows.rows, func(row int) session.PathID { return rows.link(row).ID })
-	for row := range rows.rows {
+	at, parents := rows.index(), make([]int32, rows.rows)
+	for row := range parents {
 		l := rows.link(row)
 		if l.ID <= l.Parent { // would send a walk down the tree round in circles
 			return nil, fmt.Errorf("session %s: %w: path %d has child %d", v.session.Path(), session.ErrCorrupt,
 				l.Parent, l.ID)
 		}
-		if _, known := at.find(l.Parent); !known {
+		var known bool
+		if parents[row], known = at.find(l.Parent); !known {
 			return nil, fmt.Errorf("session %s: %w: path %d is below path %d, which does not exist", v.session.Path(),
 				session.ErrCorrupt, l.ID, l.Parent)
 		}
 	}
-	return newChildren(rows), nil
+	return childrenOf(rows, at, parents), nil
 }
 
 // newChildren prepares to find rows.
 func newChildren[T any](rows treeRows[T]) *children[T] {
-	out := &children[T]{rows: rows.list, list: rows.at,
-		at:    indexOf(rows.rows, func(row int) session.PathID { return rows.link(row).ID }),
-		first: make([]int32, rows.rows+3)}
-	parents := make([]int32, rows.rows)
-	for i := range parents {
-		parents[i], _ = out.at.find(rows.link(i).Parent)
-		out.first[parents[i]+3]++
+	at, parents := rows.index(), make([]int32, rows.rows)
+	for row := range parents {
+		parents[row], _ = at.find(rows.link(row).Parent)
+	}
+	return childrenOf(rows, at, parents)
+}
+
+// index finds rows by their ids.
+func (r *treeRows[T]) index() index[session.PathID] {
+	return indexOf(r.rows, func(row int) session.PathID { return r.link(row).ID })
+}
+
+// childrenOf prepares to find rows, given the positions of those above them.
+func childrenOf[T any](rows treeRows[T], at index[session.PathID], parents []int32) *children[T] {
+	out := &children[T]{rows: rows.list, list: rows.at, at: at, first: make([]int32, rows.rows+3),
+		order: make([]int32, rows.rows)}
+	for _, parent := range parents {
+		out.first[parent+3]++
 	}
 	for i := range out.first[1:] {
 		out.first[i+1] += out.first[i]
 	}
-	out.order = make([]int32, rows.rows)
 	for i, parent := range parents {
 		next := &out.first[parent+2]
 		out.order[*next] = int32(i)
