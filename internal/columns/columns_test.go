@@ -62,6 +62,28 @@ func TestWhatIsEncodedIsDecoded(t *testing.T) {
 	})
 }
 
+// TestNearlySame: a column of which one value differs, whichever it is, is not taken for one whose values are all the
+// same.
+func TestNearlySame(t *testing.T) {
+	for rows := 1; rows < 40; rows++ {
+		for other := range rows {
+			column := slices.Repeat([]int64{300}, rows)
+			column[other] = 299
+			data, err := (&Block{Columns: [][]int64{column, column}}).Append(nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := EachColumn(data, rows, 2, func(i int, got []int64) {
+				if !slices.Equal(got, column) {
+					t.Errorf("column %d is %v, want %v", i, got, column)
+				}
+			}); err != nil {
+				t.Error(err)
+			}
+		}
+	}
+}
+
 // TestFormat pins the bytes: files keep them.
 func TestFormat(t *testing.T) {
 	b := &Block{Texts: []string{"gcs", "é"}, Columns: [][]int64{{1, 2, 3}, {100, 36, 36}, {0, 1, 0}}}
