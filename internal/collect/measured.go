@@ -6,7 +6,6 @@ import (
 	"math"
 	"slices"
 
-	"github.com/clrprof/clrprof/internal/arena"
 	"github.com/clrprof/clrprof/internal/eventpipe"
 	"github.com/clrprof/clrprof/internal/quantity"
 	"github.com/clrprof/clrprof/internal/session"
@@ -97,27 +96,38 @@ func (s *measured) why(last bool) error {
 	return nil
 }
 
-// takeMeasured takes what the instruments of a process have measured up to now.
-func (r *Recorder) takeMeasured(p *process, now quantity.Nanoseconds) {
+// takeMeasured takes what the instruments of a process have measured up to now. While it runs, samples have that.
+func (r *Recorder) takeMeasured(p *process, now quantity.Nanoseconds, last bool) {
+	switch s := &p.measured; {
+	case len(s.counters) == 0 || s.complete:
+		return
+	case p.over:
+		now = p.end
+	case r.samples.sampler != nil && !last:
+		return
+	}
+	r.addMeasured(p, now, meterValues(p.arena))
+	if p.over {
+		p.measured.complete = true
+	}
+}
+
+// addMeasured adds what the instruments of a process had measured at a time.
+func (r *Recorder) addMeasured(p *process, at quantity.Nanoseconds, values []wire.MeterValue) {
 	s := &p.measured
-	if len(s.counters) == 0 || s.complete {
+	if len(s.counters) == 0 || len(values) == 0 || s.complete {
 		return
 	}
 	if r.meters == nil { // what a killed collector left
 		r.meters = newMeters(nil, 0)
 	}
-	if p.over {
-		now, s.complete = p.end, true
-	}
 	if s.taken > 0 {
-		now = max(now, s.taken+1) // a process says that it ends before it has
+		at = max(at, s.taken+1) // a process says that it ends before it has
 	}
-	s.taken = now
-	rows := p.arena.MeterValues()
-	for i := range min(len(s.counters), len(rows)) {
-		value := arena.MeterValue(&rows[i])
-		r.meters.addMeasured(p.rec.ID(), &s.counters[i], &s.before[i], &value, now)
-		s.before[i] = value
+	s.taken = at
+	for i := range min(len(s.counters), len(values)) {
+		r.meters.addMeasured(p.rec.ID(), &s.counters[i], &s.before[i], &values[i], at)
+		s.before[i] = values[i]
 	}
 }
 

@@ -121,6 +121,9 @@ func (r *Recorder) sync(now quantity.Nanoseconds, last bool) error {
 	if err := r.findArenas(); err != nil {
 		return err
 	}
+	if last {
+		r.samples.sampler.end()
+	}
 	end := max(0, now-r.start) // a directory to recover can be older than the machine's last start
 	return r.rec.Batch(func() error {
 		for i, name := range r.names {
@@ -134,11 +137,12 @@ func (r *Recorder) sync(now quantity.Nanoseconds, last bool) error {
 				return err
 			}
 		}
+		r.takeSamples(now, false, last)
 		if err := r.samples.write(r.rec); err != nil {
 			return err
 		}
 		for _, name := range r.names {
-			r.takeMeasured(r.processes[name], end)
+			r.takeMeasured(r.processes[name], end, last)
 		}
 		if r.meters != nil {
 			if err := r.meters.write(r, last); err != nil {
@@ -186,6 +190,7 @@ func (r *Recorder) OnEnd(fn func(percent int)) { r.onEnd = fn }
 // Close lets go of the arenas.
 func (r *Recorder) Close() error {
 	var errs []error
+	r.samples.sampler.end()
 	if r.meters != nil {
 		r.meters.close()
 	}

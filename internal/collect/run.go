@@ -279,7 +279,6 @@ func (r *Recorder) rest(o Options, end quantity.Nanoseconds, groups *watch, h *c
 	res *Result) (last, done bool, flush *steer.Call, err error) {
 	for l := (looks{}); ; {
 		next, look := r.watched.before(l.before(end))
-		next, sample := r.samples.before(next)
 		next, ask := r.meters.before(next)
 		next, asked := r.asked.before(next)
 		timer := time.NewTimer(time.Duration(next - Monotonic()))
@@ -294,24 +293,23 @@ func (r *Recorder) rest(o Options, end quantity.Nanoseconds, groups *watch, h *c
 			res.Running = true
 			return true, false, nil, nil
 		case <-timer.C:
-			switch {
-			case asked:
-				if r.asked.look(r) {
-					return false, true, nil, nil
+			if asked || ask || look {
+				if done, err := r.due(asked, ask); done || err != nil {
+					return false, done, nil, err
 				}
 				continue
-			case ask:
-				r.meters.look()
-				continue
-			case sample || look:
-				if err := r.sampleOrLook(sample); err != nil {
-					return false, false, nil, err
-				}
-				continue
-			case next == end:
+			}
+			if next == end {
 				return false, false, nil, nil
 			}
 			l.looked(Monotonic())
+		case <-r.samples.sampler.arrival():
+			timer.Stop()
+			if err := r.findArenas(); err != nil {
+				return false, false, nil, err
+			}
+			r.takeSamples(Monotonic(), true, false)
+			continue
 		case <-r.watched.wake():
 			timer.Stop()
 			if err := r.look(Monotonic()); err != nil {
@@ -346,11 +344,17 @@ func (r *Recorder) rest(o Options, end quantity.Nanoseconds, groups *watch, h *c
 	}
 }
 
-func (r *Recorder) sampleOrLook(sample bool) error {
-	if sample {
-		return r.sample(Monotonic())
+// due does what was to be done at a time between two slices: it looks at what agents were asked for, at processes that
+// start, or for those who watch. Done: what agents were asked for is done.
+func (r *Recorder) due(asked, starts bool) (done bool, err error) {
+	switch {
+	case asked:
+		return r.asked.look(r), nil
+	case starts:
+		r.meters.look()
+		return false, nil
 	}
-	return r.look(Monotonic())
+	return false, r.look(Monotonic())
 }
 
 // asleep is for how long the machine has been suspended since its start: CLOCK_BOOTTIME counts that, CLOCK_MONOTONIC

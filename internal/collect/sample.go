@@ -15,27 +15,28 @@ import (
 // counter.
 const samplesOfAge = 5000
 
-// samples are what the operating system counts, from time to time.
+// samples are what the operating system counts, from time to time, as the session gets it.
 type samples struct {
-	interval quantity.Nanoseconds // 0: none are taken
-	next     quantity.Nanoseconds
-	root     fs.FS
-	rows     []session.CounterValue    // that are not written yet
-	present  map[counter.ID]bool       // had a value at least once
-	missing  map[counter.ID]string     // why a counter has none
-	written  map[int64]session.Counter // as in the session
+	sampler *sampler                  // nil: none are taken
+	rows    []session.CounterValue    // that are not written yet
+	present map[counter.ID]bool       // had a value at least once
+	missing map[counter.ID]string     // why a counter has none
+	written map[int64]session.Counter // as in the session
 }
 
 // sampleEvery makes the recorder take samples.
 func (r *Recorder) sampleEvery(interval quantity.Nanoseconds) {
-	r.samples = samples{interval: interval, next: r.start + interval, root: os.DirFS("/"),
-		present: map[counter.ID]bool{},
-		missing: map[counter.ID]string{}, written: map[int64]session.Counter{}}
+	r.samples = samples{present: map[counter.ID]bool{}, missing: map[counter.ID]string{},
+		written: map[int64]session.Counter{}}
 	var rows []session.Counter
 	for _, c := range counter.All() {
 		rows = append(rows, describeCounter(c))
 	}
 	r.rec.TellCounters(rows)
+	if interval != 0 {
+		r.samples.sampler = r.newSampler(interval, os.DirFS("/"))
+		r.samples.sampler.begin()
+	}
 }
 
 // describeCounter is a counter as sessions have it.
@@ -43,39 +44,31 @@ func describeCounter(c counter.Counter) session.Counter {
 	return session.Counter{ID: int64(c.ID), Name: c.Name, Unit: c.Unit, IsSum: c.Sum, Meaning: c.Meaning}
 }
 
-// before is when to take the next sample, if that is before the given time.
-func (s *samples) before(other quantity.Nanoseconds) (at quantity.Nanoseconds, take bool) {
-	if s.interval == 0 || s.next >= other {
-		return other, false
-	}
-	return s.next, true
-}
-
-// sample reads all counters of all processes that run.
-func (r *Recorder) sample(now quantity.Nanoseconds) error {
+// takeSamples takes the samples that have been made since it was called last; in the end, up to now. Those of processes
+// that are not known yet it leaves for later, unless their arenas have just been looked for.
+func (r *Recorder) takeSamples(now quantity.Nanoseconds, looked, last bool) {
 	s := &r.samples
-	at := max(0, now-r.start)
-	s.next = now + max(s.interval, at/samplesOfAge)
-	if err := r.findArenas(); err != nil {
-		return err
-	}
-	found, before := false, len(s.rows)
-	for _, name := range r.names {
-		p := r.processes[name]
-		header, err := p.arena.Header()
-		if err != nil || p.over || !r.alive(int(header.PID)) {
-			continue // what is wrong with an arena is said when it is read
+	made := s.sampler.take(func(arena string) bool {
+		return looked || last || r.processes[arena] != nil
+	})
+	before := len(s.rows)
+	for _, x := range made {
+		if last && x.at > now {
+			break // the recording had ended
 		}
-		found = true
-		r.takeMeasured(p, at)
-		s.add(at, p.rec.ID(), counter.Process(s.root, p.outer(int(header.PID))))
-	}
-	if found {
-		s.add(at, 0, counter.Machine(s.root))
+		at := max(0, x.at-r.start)
+		for _, of := range x.processes {
+			p := r.processes[of.arena]
+			if p == nil {
+				continue // its arena is not there any more
+			}
+			r.addMeasured(p, at, of.measured)
+			s.add(at, p.rec.ID(), of.readings)
+		}
+		s.add(at, 0, x.machine)
 	}
 	r.rec.TellCounterValues(s.rows[before:])
 	r.meters.tell(r)
-	return nil
 }
 
 // add takes readings. A process may end meanwhile: what it has no more is not missing.
@@ -94,7 +87,7 @@ func (s *samples) add(at quantity.Nanoseconds, process session.ProcessID, readin
 
 // write writes what is new.
 func (s *samples) write(rec *recording.Recording) error {
-	if s.interval == 0 {
+	if s.sampler == nil {
 		return nil
 	}
 	var rows []session.Counter
