@@ -19,6 +19,7 @@ type timings struct {
 	keys    pieces.List[key]
 	ids     numbering
 	index   pieces.Index // of keys
+	node    short        // the greatest that has a timing: what is above it has none
 	rows    pieces.Packed[SmallTiming, counted]
 	fresh   []session.Timing
 	grown   []session.TimingValue
@@ -59,8 +60,10 @@ func (p *Process) WriteTime(row session.ProcessTime) error {
 // Timing returns the index of the timing of a thread at a node.
 func (p *Process) Timing(thread session.ThreadID, node session.NodeID) (int32, error) {
 	t, k := &p.timings, key{short(thread), short(node)}
-	if row, ok := t.index.Find(k.hash(), func(row uint32) bool { return *t.keys.At(int(row)) == k }); ok {
-		return int32(row), nil
+	if k.node <= t.node {
+		if row, ok := t.index.Find(k.hash(), func(row uint32) bool { return *t.keys.At(int(row)) == k }); ok {
+			return int32(row), nil
+		}
 	}
 	row := t.keys.Len()
 	if row >= math.MaxInt32 {
@@ -70,6 +73,7 @@ func (p *Process) Timing(thread session.ThreadID, node session.NodeID) (int32, e
 	*next++
 	t.ids.add(row, short(*next))
 	t.keys.Add(k)
+	t.node = max(t.node, k.node)
 	t.index.Add(k.hash(), uint32(row), func(row uint32) uint64 { return t.keys.At(int(row)).hash() })
 	t.rows.Add(SmallTiming{})
 	t.fresh = append(t.fresh, session.Timing{ID: *next, Thread: thread, Node: node})

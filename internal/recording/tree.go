@@ -10,6 +10,7 @@ type tree struct {
 	joined bool // nodes are found by what they say
 	nodes  pieces.List[branch]
 	ids    numbering // of nodes
+	parent short     // the greatest that has a node: what is above it has none
 	index  pieces.Index
 	places map[place]session.InstructionID // the same of instructions
 
@@ -67,7 +68,7 @@ func (p *Process) Instruction(row session.Instruction) session.InstructionID {
 func (p *Process) Node(parent session.NodeID, function session.FunctionID,
 	instruction session.InstructionID) session.NodeID {
 	t, at := &p.tree, branch{short(parent), short(function), short(instruction)}
-	if t.joined {
+	if t.joined && at.parent <= t.parent {
 		if row, ok := t.index.Find(at.hash(), func(row uint32) bool { return *t.nodes.At(int(row)) == at }); ok {
 			return session.NodeID(t.ids.id(int(row)))
 		}
@@ -87,6 +88,7 @@ func (t *tree) addBranch(b branch, id short) {
 	row := t.nodes.Len()
 	t.ids.add(row, id)
 	t.nodes.Add(b)
+	t.parent = max(t.parent, b.parent)
 	t.index.Add(b.hash(), uint32(row), func(row uint32) uint64 { return t.nodes.At(int(row)).hash() })
 }
 
