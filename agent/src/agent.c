@@ -23,6 +23,7 @@
 #include "statics.h"
 #include "threads.h"
 #include "trace.h"
+#include "user_frames.h"
 #include "watch.h"
 
 #include <stdlib.h>
@@ -144,6 +145,8 @@ static uint32_t start_recording(void)
     }
     low |= probes_choose_marks(agent_info, callback_table);
     low |= rejit_begin(agent_info, callback_table);
+    if (arena.header->data != 0 && (arena.header->data & WIRE_DATA_TIME) == 0)
+        low |= user_frames_keep(agent_info, callback_table);
     time_installed(callback_table);
 #ifdef CLRPROF_ORACLE
     oracle_install(callback_table);

@@ -47,7 +47,7 @@ struct name {
 
 static void *info;
 static uint32_t mode, n_rules, n_mine;
-static bool any_include;
+static bool any_include, has_origins;
 static uint64_t small; /* IL bytes below which a method is left out */
 static struct rule rules[MAX_RULES], mine[MAX_RULES]; /* mine: of modules */
 static struct rule actions[MAX_ACTIONS]; /* of functions that have probes of their own */
@@ -179,10 +179,8 @@ static uint32_t find_origin(uintptr_t module)
     return module_origin(module, path, length, !file, is_mine_by_pattern(path, length));
 }
 
-uint32_t instrument_origin(uintptr_t module)
+static uint32_t known_origin(uintptr_t module)
 {
-    if (mode == 0)
-        return WIRE_ORIGIN_UNKNOWN;
     uint32_t origin = (uint32_t)map_get(&modules, module);
     if (origin != 0)
         return origin;
@@ -193,9 +191,14 @@ uint32_t instrument_origin(uintptr_t module)
     return origin;
 }
 
+uint32_t instrument_origin(uintptr_t module)
+{
+    return mode == 0 ? WIRE_ORIGIN_UNKNOWN : known_origin(module);
+}
+
 bool instrument_is_mine(uintptr_t module)
 {
-    return origin_is_user(instrument_origin(module));
+    return has_origins && origin_is_user(known_origin(module));
 }
 
 bool instrument_includes_module(uintptr_t module)
@@ -509,10 +512,10 @@ hresult instrument_compiled(void *self, uintptr_t function_id, hresult status, i
 
 void instrument_forget_module(uintptr_t module)
 {
-    if (mode != 0) {
+    if (has_origins)
         map_forget(&modules, module);
+    if (mode != 0)
         map_drop(&methods, 1, 1);
-    }
     probes_forget_module(module);
 }
 
@@ -526,9 +529,16 @@ uint64_t instrument_choose_actions(void *profiler_info)
     return all;
 }
 
-uint32_t instrument_init(void *profiler_info, const struct time_options *o)
+bool instrument_init_origins(void *profiler_info, const char *mine_patterns, const char *mine_folder)
 {
     info = profiler_info;
+    n_mine = read_rules(mine, MAX_RULES, mine_patterns);
+    has_origins = map_init(&modules, 256, true) && modules_init(info, mine_folder);
+    return has_origins;
+}
+
+uint32_t instrument_init(void *profiler_info, const struct time_options *o)
+{
     const char *text = o->instrument;
     mode = text == NULL || strcmp(text, "all") != 0 ? WIRE_INSTRUMENT_BOUNDARY : WIRE_INSTRUMENT_ALL;
     if (text != NULL && strcmp(text, "mine") == 0)
@@ -536,7 +546,6 @@ uint32_t instrument_init(void *profiler_info, const struct time_options *o)
     arena.header->instrument = mode | (probes_on ? WIRE_INSTRUMENT_IL : 0);
     small = o->small == NULL ? 0 : strtoull(o->small, NULL, 10);
     n_rules = read_rules(rules, MAX_RULES, o->rules);
-    n_mine = read_rules(mine, MAX_RULES, o->mine);
     for (uint32_t i = 0; i < n_rules; i++)
         any_include = any_include || rules[i].include;
     void *hooks[] = {(void *)clrprof_enter, (void *)clrprof_leave, (void *)clrprof_tailcall};
@@ -546,7 +555,7 @@ uint32_t instrument_init(void *profiler_info, const struct time_options *o)
 #ifdef CLRPROF_ORACLE
     oracle_hooks(hooks);
 #endif
-    if (!map_init(&modules, 256, true) || !map_init(&methods, 4096, true) || !modules_init(info, o->mine_folder))
+    if (!instrument_init_origins(profiler_info, o->mine, o->mine_folder) || !map_init(&methods, 4096, true))
         return WIRE_FAILURE_OUT_OF_MEMORY;
     if ((probes_on || probes_marks) && !probes_init(info, n_rules != 0, any_include))
         return WIRE_FAILURE_OUT_OF_MEMORY;
@@ -559,6 +568,7 @@ uint32_t instrument_init(void *profiler_info, const struct time_options *o)
 
 void instrument_close(void)
 {
+    has_origins = false;
     map_close(&modules);
     map_close(&methods);
     modules_close();

@@ -400,6 +400,38 @@ static void boxes_asked(void)
     check(f->header->losses[WIRE_LOSS_UNREPORTED].events == 0, "a loss");
 }
 
+/* ── frames of the user's code ──────────────────────────────────────────────────────────────────────────────────── */
+
+/* The user's code may be inlined into the user's, and into whatever is inlined there. */
+static void user_frames(void)
+{
+    core.path = "/dotnet/shared/Microsoft.NETCore.App/10.0.0/System.Private.CoreLib.dll";
+    app.path = "/app/agent_test.dll"; /* the main assembly is called as the executable */
+    make_methods();
+    start();
+    struct fake_method *user = &methods[0][0], *framework = &methods[0][8], *other = &methods[0][9];
+    check(!fake_may_inline(framework, user), "inlined into code that nobody was seen to compile");
+    fake_callback(CALLBACK_JIT_STARTED, (uintptr_t)framework);
+    check(!fake_may_inline(framework, user), "inlined into the framework");
+    check(fake_may_inline(framework, other) && fake_may_inline(user, other) && fake_may_inline(user, &methods[0][12]), "others are not inlined");
+    fake_callback(CALLBACK_JIT_STARTED, (uintptr_t)user);
+    check(fake_may_inline(framework, user), "not inlined into the framework's code within the user's");
+    fake_callback(CALLBACK_JIT_FINISHED, (uintptr_t)user);
+    check(!fake_may_inline(framework, user), "inlined after the inner compilation");
+    fake_callback(CALLBACK_JIT_FINISHED, (uintptr_t)framework);
+    check(!fake_may_inline(framework, user), "inlined after both");
+}
+
+/* Those that --mine names are the user's, too. */
+static void user_frames_by_pattern(void)
+{
+    core.path = "/dotnet/shared/Microsoft.NETCore.App/10.0.0/System.Private.CoreLib.dll";
+    setenv("CLRPROF_MINE", "+app", 1);
+    make_methods();
+    start();
+    check(!fake_may_inline(&methods[0][8], &methods[0][0]), "inlined into the framework");
+}
+
 const struct scenario runtime_scenarios[] = {
     {"helpers", helpers},
     {"helpers_too_deep", helpers_too_deep},
@@ -409,5 +441,7 @@ const struct scenario runtime_scenarios[] = {
     {"boxes", boxes},
     {"boxes_asked", boxes_asked},
     {"boxes_not_asked", boxes_not_asked},
+    {"user_frames", user_frames},
+    {"user_frames_by_pattern", user_frames_by_pattern},
     {NULL, NULL},
 };

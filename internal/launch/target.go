@@ -94,8 +94,8 @@ type Options struct {
 	Instrument   string   // with Time: boundary, mine or all, as in the package instrument
 	Probes       string   // with Time: hooks or il; "": hooks
 	Small        int      // with Time: functions with less IL, in bytes, are not instrumented
-	Mine         []string // with Time: patterns of modules that are the user's, as in instrument.Rules.Lines
-	MineFolder   string   // with Time: all modules of this folder are the user's; "": none
+	Mine         []string // patterns of modules that are the user's, as in instrument.Rules.Lines
+	MineFolder   string   // all modules of this folder are the user's; "": none
 	Rules        []string // with Time: patterns with their signs, as in instrument.Rules.Lines
 	Actions      []string // patterns of functions at which something is done, as in instrument.ActionLines
 	// record calls to databases and over HTTP
@@ -250,6 +250,8 @@ func environment(o Options, agent string) []string {
 	}
 	if o.Time {
 		env = append(env, timeEnvironment(o)...)
+	} else {
+		env = append(env, originEnvironment(o)...)
 	}
 	if o.Interactions {
 		env = append(env, envInteractions+"=1")
@@ -330,14 +332,21 @@ func planEnvironment(o Options) []string {
 	if o.Instrument != "" {
 		env = append(env, envInstrument+"="+o.Instrument)
 	}
+	env = append(env, originEnvironment(o)...)
+	if len(o.Rules) > 0 {
+		env = append(env, envRules+"="+strings.Join(o.Rules, "\n"))
+	}
+	return env
+}
+
+// originEnvironment says which modules are the user's, beside those that the agent finds itself.
+func originEnvironment(o Options) []string {
+	var env []string
 	if len(o.Mine) > 0 {
 		env = append(env, envMine+"="+strings.Join(o.Mine, "\n"))
 	}
 	if o.MineFolder != "" {
 		env = append(env, envFolder+"="+o.MineFolder)
-	}
-	if len(o.Rules) > 0 {
-		env = append(env, envRules+"="+strings.Join(o.Rules, "\n"))
 	}
 	return env
 }

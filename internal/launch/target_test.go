@@ -76,6 +76,11 @@ func TestEnvironment(t *testing.T) {
 	if d := cmp.Diff(always, environment(Options{Directory: "/d", FinalGC: true, Roots: "every"}, "/a.so")); d != "" {
 		t.Error(d)
 	}
+	mine := append(always[:len(always):len(always)], "CLRPROF_MINE=+A\n+B", "CLRPROF_MINE_FOLDER=/app")
+	if d := cmp.Diff(mine, environment(Options{Directory: "/d", Mine: []string{"+A", "+B"}, MineFolder: "/app"},
+		"/a.so")); d != "" {
+		t.Error(d)
+	}
 	time := append(always[:len(always):len(always)], "CLRPROF_TIME=1", "COMPlus_TailCallOpt=0", "DOTNET_TailCallOpt=0",
 		"COMPlus_TailCallLoopOpt=0", "DOTNET_TailCallLoopOpt=0", "CLRPROF_NO_MEMORY=1", "CLRPROF_SMALL=16",
 		"CLRPROF_INSTRUMENT=mine", "CLRPROF_RULES=+A.*\n-B")

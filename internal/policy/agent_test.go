@@ -19,9 +19,9 @@ var agentParts = []struct {
 	files, uses string
 }{
 	{"ground", 635, "agent.h clr.c clr.h list.c list.h map.c map.h", "memory"},
-	{"door", 355, "agent.c",
+	{"door", 360, "agent.c",
 		"allocations changeable control dormant guest instrument interactions lifetime memory names probes rejit runtime threads " +
-			"statics time trace"},
+			"statics time trace user_frames"},
 	{"machine", 390, "arch.c arch/arch.h arch/x64/machine.h arch/x64/code.c arch/x64/stubs.c arch/x64/system.c",
 		"probes time"},
 	// What the agent takes, and leaves to others; what keeps it small, and lets it go.
@@ -69,8 +69,10 @@ var agentParts = []struct {
 	{"events", 120, "system_events.c system_events.h", "memory system_calls time"},
 	// The events of calls in their order, for who wants them.
 	{"trace", 260, "trace.c trace.h", "control guest machine memory names time"},
-	{"instrument", 610, "instrument.c instrument.h",
+	{"instrument", 615, "instrument.c instrument.h",
 		"interactions memory names origin precompiled probes runtime scopes time trace"},
+	// The user's code that the JIT may not put into other code.
+	{"user_frames", 85, "user_frames.c user_frames.h", "guest instrument"},
 	// How the runtime is kept from harm by being asked about exceptions.
 	{"exceptions", 150, "pins.c pins.h", "memory"},
 	// The rewriter knows nothing of the rest.

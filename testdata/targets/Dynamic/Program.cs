@@ -20,6 +20,27 @@ namespace Dynamic
     public sealed class ByGenericActivator : Item { }
     public sealed class Uninitialized : Item { }
     public sealed class ByInvoke : Item { }
+    public sealed class ByHandler : Item { }
+    public sealed class ByKey : Item { }
+
+    /// <summary>What code that is made at run time calls, as it calls the endpoints of a server. Nothing keeps the JIT
+    /// from putting it into that code.</summary>
+    public static class Handler
+    {
+        public static Item Make() => new ByHandler();
+    }
+
+    /// <summary>What the framework calls where it searches: its code for this type could have it inlined.</summary>
+    public struct Key : IEquatable<Key>
+    {
+        public static Item Last;
+
+        public bool Equals(Key other)
+        {
+            Last = new ByKey();
+            return false;
+        }
+    }
 
     [StructLayout(LayoutKind.Sequential)]
     public sealed class Native { public int A, B; }
@@ -27,7 +48,8 @@ namespace Dynamic
     static class Program
     {
         static object sink;
-        static Func<Item> method, expression, invoked;
+        static Func<Item> method, expression, invoked, handler;
+        static readonly Key[] keys = new Key[1];
         static ConstructorInfo constructor;
         static IntPtr memory;
 
@@ -77,7 +99,18 @@ namespace Dynamic
             expression = System.Linq.Expressions.Expression.Lambda<Func<Item>>(System.Linq.Expressions.Expression.New(typeof(ByExpression))).Compile();
             Truth.Inclusive(CallExpression, n, Of<ByExpression>(item));
             Truth.OfType(typeof(ByExpression), n + 1, (n + 1) * item);
+
+            MethodInfo make = typeof(Handler).GetMethod("Make");
+            handler = System.Linq.Expressions.Expression.Lambda<Func<Item>>(System.Linq.Expressions.Expression.Call(make)).Compile();
+            Truth.ExclusiveIn(make, CallHandler, n, Of<ByHandler>(item));
+            Truth.ExclusiveIn(typeof(Key).GetMethod("Equals", new[] { typeof(Key) }), FindKey, n, Of<ByKey>(item));
         }
+
+        [MethodImpl(MethodImplOptions.NoInlining)]
+        static void CallHandler(int n) { for (int i = 0; i < n; i++) sink = handler(); }
+
+        [MethodImpl(MethodImplOptions.NoInlining)]
+        static void FindKey(int n) { for (int i = 0; i < n; i++) Array.IndexOf(keys, default); }
 
         [MethodImpl(MethodImplOptions.NoInlining)]
         static void CallMethod(int n) { for (int i = 0; i < n; i++) sink = method(); }
