@@ -142,6 +142,7 @@ func complements(t *rapid.T, s *session.Session) map[string]complement {
 	for i := range d.Processes {
 		names["process"] = append(names["process"], d.Processes[i].Name, fmt.Sprint("#", d.Processes[i].ID))
 	}
+	threadName := threadNamer(d.Processes)
 	for i := range d.Threads {
 		names["thread"] = append(names["thread"], threadName(&d.Threads[i]), fmt.Sprint("#", d.Threads[i].ID))
 	}

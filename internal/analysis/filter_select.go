@@ -1,6 +1,7 @@
 package analysis
 
 import (
+	"errors"
 	"fmt"
 
 	"github.com/clrprof/clrprof/internal/session"
@@ -50,7 +51,9 @@ func (t Terms) filterSet(s *session.Session, term *filterTerm) (*filterSet, erro
 		}
 	case fieldThread:
 		rows, e := s.Threads()
-		if err = e; err == nil {
+		processes, e2 := s.Processes()
+		threadName := threadNamer(processes)
+		if err = errors.Join(e, e2); err == nil {
 			out.threads, err = clauseIDs(term, rows, func(r *session.Thread) (session.ThreadID, int64, string) {
 				return r.ID, r.OSID, threadName(r)
 			})

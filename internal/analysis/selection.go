@@ -242,6 +242,7 @@ func (s Selection) Words(of *session.Session) ([]string, error) {
 	}
 	out = append(out, list("process", "processes", names)...)
 	names = nil
+	threadName := threadNamer(processes)
 	for _, t := range threads {
 		if len(s.Threads) > 0 && slices.Contains(s.Threads, t.ID) {
 			names = append(names, fmt.Sprintf("%d (%s)", t.OSID, threadName(&t)))
@@ -308,10 +309,11 @@ func (s Selection) Notes(of *session.Session, more string) ([]string, error) {
 const FoldNote = "Recursion is folded: a call of a function that is on the stack already is part of that function's " +
 	"first call."
 
-// threadName is the name of a thread, or one made of its number.
-func threadName(t *session.Thread) string {
-	if t.Name != "" {
-		return t.Name
+// threadNamer returns what names threads as views do.
+func threadNamer(processes []session.Process) func(*session.Thread) string {
+	pids := map[session.ProcessID]int64{}
+	for i := range processes {
+		pids[processes[i].ID] = processes[i].PID
 	}
-	return fmt.Sprintf("(thread %d)", t.OSID)
+	return func(t *session.Thread) string { return t.DisplayName(pids[t.Process]) }
 }

@@ -177,6 +177,11 @@ func (t Terms) selectThreads(s *session.Session, out *Selection) error {
 	if err != nil {
 		return err
 	}
+	processes, err := s.Processes()
+	if err != nil {
+		return err
+	}
+	threadName := threadNamer(processes)
 	rows = slices.DeleteFunc(rows, func(r session.Thread) bool { return !out.HasProcess(r.Process) })
 	out.Threads, err = pick("thread", t.Threads, rows, func(r *session.Thread) (session.ThreadID, int64, string) {
 		return r.ID, r.OSID, threadName(r)

@@ -158,10 +158,8 @@ func (c *context) leftRunning() (left Note, ok bool) {
 }
 
 func (c *context) threadName(id session.ThreadID) string {
-	if t := c.threads.get(id); t.Name != "" {
-		return t.Name
-	}
-	return fmt.Sprintf("(thread %d)", c.threads.get(id).OSID)
+	t := c.threads.get(id)
+	return t.DisplayName(c.processes.get(t.Process).PID)
 }
 
 // fileOf returns the source file of a row's function or line.

@@ -27,6 +27,25 @@ func (f *Function) DisplayName() string {
 	return fmt.Sprintf("(function %d)", f.ID)
 }
 
+// Label returns the name of a thread; of one without, what it is to its process, whose id is pid, or its number.
+func (t *Thread) Label(pid int64) string {
+	switch {
+	case t.Name != "":
+		return t.Name
+	case t.OSID == pid: // Linux numbers the first thread of a process like the process
+		return "main thread"
+	}
+	return fmt.Sprintf("thread %d", t.OSID)
+}
+
+// DisplayName returns the name of a thread of the process whose id is pid, or its label in parentheses.
+func (t *Thread) DisplayName(pid int64) string {
+	if t.Name != "" {
+		return t.Name
+	}
+	return "(" + t.Label(pid) + ")"
+}
+
 // maxArrayNesting bounds arrays of arrays, whose nesting has no end in a damaged session.
 const maxArrayNesting = 8
 

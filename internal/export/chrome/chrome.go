@@ -251,7 +251,7 @@ func (w *writer) collections(collections []analysis.Collection, pids map[session
 
 // tree writes the call tree of a thread, depth first and without recursion.
 func (w *writer) tree(t *tree) {
-	name := cmp.Or(t.Name, fmt.Sprintf("thread %d", t.OSID))
+	name := t.Label(t.Of.PID)
 	w.put(event{Phase: "M", PID: t.Of.PID, TID: t.OSID, Name: "thread_name",
 		Args: map[string]any{"name": fmt.Sprintf("%s: %s, summed up (not in the order of time)", name, w.value.Name)}})
 	type place struct {

@@ -1,7 +1,6 @@
 package chrome
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
 
@@ -44,7 +43,7 @@ func (w *writer) systemEvents() {
 		track := firstEventTrack + int64(e.Thread.ID)
 		if !named[e.Thread.ID] {
 			named[e.Thread.ID] = true
-			name := cmp.Or(e.Thread.Name, fmt.Sprintf("thread %d", e.Thread.OSID))
+			name := e.Thread.Label(e.Of.PID)
 			w.put(event{Phase: "M", PID: e.Of.PID, TID: track, Name: "thread_name",
 				Args: map[string]any{"name": name + ": what the operating system did"}})
 		}

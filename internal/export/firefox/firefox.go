@@ -14,7 +14,6 @@ package firefox
 
 import (
 	"bufio"
-	"cmp"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -199,7 +198,7 @@ func (w *writer) thread(t *analysis.ThreadSums, first bool, collections []analys
 		w.markCollections(&marked, collections)
 	}
 	w.markEvents(&marked, events)
-	name := cmp.Or(t.Name, fmt.Sprintf("thread %d", t.OSID))
+	name := t.Label(t.Of.PID)
 	out := map[string]any{
 		"processType": "default", "processName": t.Of.Name, "name": name, "isMainThread": first,
 		"pid": strconv.FormatInt(t.Of.PID, 10), "tid": t.OSID, "pausedRanges": []any{},

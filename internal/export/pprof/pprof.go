@@ -198,7 +198,7 @@ func (p *writer) sample(from *analysis.Sample) error {
 func (p *writer) threadLabels(of *analysis.Sample) []byte {
 	var m protobuf.Message
 	p.stringLabel(&m, "process", of.Process.Name)
-	p.stringLabel(&m, "thread", cmp.Or(of.Thread.Name, fmt.Sprintf("thread %d", of.Thread.OSID)))
+	p.stringLabel(&m, "thread", of.Thread.Label(of.Process.PID))
 	p.numberLabel(&m, "process_id", of.Process.PID)
 	p.numberLabel(&m, "thread_id", of.Thread.OSID)
 	return m

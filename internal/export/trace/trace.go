@@ -185,7 +185,7 @@ func (n *names) readThreads(s *session.Session) error {
 			tid = firstMadeUp + int64(t.ID)
 		}
 		taken[key{t.Process, tid}] = true
-		n.threads[int64(t.ID)] = thread{t.Process, tid, cmp.Or(t.Name, fmt.Sprintf("thread %d", t.OSID))}
+		n.threads[int64(t.ID)] = thread{t.Process, tid, t.Label(n.processes[int64(t.Process)].pid)}
 		n.inOrder = append(n.inOrder, t.ID)
 	}
 	return nil
