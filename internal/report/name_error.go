@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/clrprof/clrprof/internal/analysis"
+	shortnames "github.com/clrprof/clrprof/internal/report/names"
 )
 
 // maxCandidates bounds how many possible meanings an error lists.
@@ -44,7 +45,7 @@ func (e *UnknownError) Error() string {
 }
 
 // hasLongNames are what an error lists few of.
-var hasLongNames = map[string]bool{"function": true, "type": true}
+var hasLongNames = map[string]bool{"function": true, "range of functions": true, "type": true}
 
 // listedIn says where there are all names, if they are too many for an error.
 var listedIn = map[string]string{
@@ -84,6 +85,12 @@ func Unknown(what, name string, names []string) *UnknownError {
 	}
 	var near []scored
 	for _, n := range names {
+		if hasLongNames[what] {
+			if d, ok := distanceToEnd(name, n); ok {
+				near = append(near, scored{n, d})
+				continue
+			}
+		}
 		d := editDistance(name, n)
 		if d <= 1+len(n)/3 || len(name) >= 3 && strings.Contains(n, name) || len(n) >= 3 && strings.Contains(name, n) {
 			near = append(near, scored{n, d})
@@ -92,6 +99,9 @@ func Unknown(what, name string, names []string) *UnknownError {
 	slices.SortStableFunc(near, func(a, b scored) int { return a.distance - b.distance })
 	e := &UnknownError{What: what, Name: name}
 	for _, s := range near[:min(len(near), mostMeant)] {
+		if hasLongNames[what] && s.distance > near[0].distance+1 {
+			break // the first is much nearer
+		}
 		e.Candidates = append(e.Candidates, s.name)
 	}
 	most := mostListed
@@ -103,6 +113,16 @@ func Unknown(what, name string, names []string) *UnknownError {
 		e.Ambiguous = false
 	}
 	return e
+}
+
+// distanceToEnd is the distance of a name to the end of a long one that has as many parts, without its parameters, such
+// as Order.Sum of Shop.Order.Sum(Item). ok: it is near.
+func distanceToEnd(name, long string) (distance int, ok bool) {
+	head, _ := shortnames.CutParameters(long)
+	wanted, _ := shortnames.CutParameters(name)
+	end := shortnames.LastParts(head, 1+strings.Count(wanted, "."))
+	distance = editDistance(strings.ToLower(wanted), strings.ToLower(end))
+	return distance, distance <= 1+min(len(wanted), len(end))/5
 }
 
 // editDistance is the Levenshtein distance in bytes.

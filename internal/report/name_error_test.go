@@ -1,0 +1,21 @@
+package report
+
+import "testing"
+
+// Who names a function or a type does not type its namespace and its parameters.
+func TestUnknownLongNames(t *testing.T) {
+	functions := []string{"Shop.Core.CsvReport.Build(int)", "Shop.Core.CsvReport.SumAll(int)", "Shop.Orders.Load<Shop.Order>(int)",
+		"Shop.Program.Main(string[])", "System.Collections.Generic.List<Shop.Order>.Add(Shop.Order)", "a()", "b()", "c()",
+		"d()", "e()", "f()"}
+	for _, tt := range []struct{ name, want string }{
+		{"Buidl", `unknown function "Buidl": did you mean Shop.Core.CsvReport.Build(int)?`},
+		{"CsvReport.Buidl", `unknown function "CsvReport.Buidl": did you mean Shop.Core.CsvReport.Build(int)?`},
+		{"csvreport.bild(int)", `unknown function "csvreport.bild(int)": did you mean Shop.Core.CsvReport.Build(int)?`},
+		{"Program.Mian", `unknown function "Program.Mian": did you mean Shop.Program.Main(string[])?`},
+		{"Nothing.Like.It", `unknown function "Nothing.Like.It": the view functions lists those of the session`},
+	} {
+		if have := Unknown("function", tt.name, functions).Error(); have != tt.want {
+			t.Errorf("%s\nwant: %s", have, tt.want)
+		}
+	}
+}
