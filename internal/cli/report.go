@@ -265,16 +265,28 @@ func (r *reportFlags) summary(e *environment, cmd *cobra.Command, src *analysis.
 	return written(writeSummary(e.stdout, summary, format, layout))
 }
 
+// shapeFlag is the first flag that was given for the shape of a call tree; "": none.
+func (r *reportFlags) shapeFlag() string {
+	for _, f := range []struct {
+		name  string
+		given bool
+	}{{"--async", r.async != ""}, {"--root", r.root != ""}, {"--hot", r.hot}, {"--fold-recursion", r.fold},
+		{"--bottom-up", r.reverse}, {"--min-share", r.share != 0}} {
+		if f.given {
+			return f.name
+		}
+	}
+	return ""
+}
+
 // checkChoices refuses values that options do not have.
 func (r *reportFlags) checkChoices(name string, view report.View) error {
 	if r.async != "" && !slices.Contains(report.AsyncOptions(), r.async) {
 		return exit(exitUsage, report.Unknown("--async", r.async, report.AsyncOptions()))
 	}
-	shaped := r.async != "" || r.root != "" || r.hot || r.fold || r.reverse || r.share != 0
-	switch {
-	case !view.Shaped && shaped:
-		return usage("view %s has no --async, --root, --hot, --fold-recursion, --min-share and --bottom-up: they are "+
-			"for the view calltree", name)
+	switch flag := r.shapeFlag(); {
+	case !view.Shaped && flag != "":
+		return usage("view %s has no %s: it is for the view calltree", name, flag)
 	case r.reverse && r.hot:
 		return usage("--hot is the path from the root down, so it does not work with --bottom-up")
 	case r.share < 0:
