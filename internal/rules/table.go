@@ -150,7 +150,7 @@ func alive(x *Finding, n Names) string {
 	text := fmt.Sprintf("%s (%s) of type %s are alive, and their number fell in no slice of time",
 		x.Amount.Bytes, x.Amount.Allocations.Of("object"), n.Type(x.Type))
 	if field, bytes := n.Static(x.Type); field != "" {
-		text += fmt.Sprintf("; the static field %s retains %s of that type", field, bytes)
+		text += fmt.Sprintf("; in the snapshot of the heap, the static field %s retains %s of that type", field, bytes)
 	}
 	return text
 }
