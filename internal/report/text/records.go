@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"fmt"
 	"io"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -14,11 +15,26 @@ import (
 // records are records that are being written.
 type records struct{ *report.Records }
 
+// leastDecimals and mostDecimals are how many decimals values have.
+const leastDecimals, mostDecimals = 2, 12
+
+// decimals is how many decimals of a value say something: two, and of less than one as many as three digits need.
+func decimals(v float64) int {
+	n := leastDecimals
+	for x := math.Abs(v); x > 0 && x < 1 && n < mostDecimals; x *= 10 {
+		n++
+	}
+	return n
+}
+
 // text prints a value of a column.
 func (r records) text(column int, v any) string {
 	switch v := v.(type) {
 	case float64:
-		return strconv.FormatFloat(v, 'f', 2, 64)
+		if strings.HasSuffix(r.Columns[column], "percent") {
+			return strconv.FormatFloat(v, 'f', leastDecimals, 64)
+		}
+		return strconv.FormatFloat(v, 'f', decimals(v), 64)
 	case int64:
 		if r.Format != nil {
 			return r.Format(r.Columns[column], v)
