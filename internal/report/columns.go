@@ -166,6 +166,8 @@ var identityColumns = []Column{
 		short: func(c *context, r *Row) string { return c.shortFunctionName(r.root) }, Cut: CutParts},
 	{Key: "key", Title: "Key", Kind: Text, cell: text(func(_ *context, r *Row) string { return r.key })},
 	{Key: "value", Title: "Value", Kind: Name, cell: text(func(_ *context, r *Row) string { return r.text })},
+	{Key: "value_number", Title: "Number", Kind: Number, cell: when(func(r *Row) bool { return r.isNumber },
+		number(func(_ *context, r *Row) int64 { return r.number }))},
 	{Key: "module", Title: "Module", Kind: Name, cell: when(hasModule, text(func(c *context, r *Row) string {
 		return c.moduleName(r.module)
 	}))},

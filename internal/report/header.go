@@ -12,7 +12,7 @@ import (
 var headerView = View{
 	Name:    "header",
 	Short:   "properties of the session as a whole",
-	columns: keys("key value"),
+	columns: keys("key value value_number"),
 	text:    keys("key value"),
 	build:   buildHeader,
 	timed: timedView{
@@ -20,31 +20,44 @@ var headerView = View{
 	},
 }
 
+// addFact adds a fact to the rows. numbers has one element if a program can count with the fact: its exact number, in
+// bytes, objects or nanoseconds.
+type addFact func(key, value string, numbers ...int64)
+
 func buildHeader(b *builder) error {
 	b.table.Prose = ProseFacts
 	info, err := b.source.Session().Info()
 	if err != nil {
 		return err
 	}
-	add := func(key, value string) {
-		b.table.Rows = append(b.table.Rows, Row{kind: rowFact, key: key, text: value})
+	add := func(key, value string, numbers ...int64) {
+		row := Row{kind: rowFact, key: key, text: value}
+		if len(numbers) == 1 {
+			row.number, row.isNumber = numbers[0], true
+		}
+		b.table.Rows = append(b.table.Rows, row)
 	}
+	count := func(key string, n q.Count) { add(key, n.String(), int64(n)) }
 	names := make([]string, 0, len(info))
 	for key := range info {
 		names = append(names, key)
 	}
 	slices.Sort(names)
 	for _, key := range names {
-		add(key, info[key])
+		if n, err := strconv.ParseInt(info[key], 10, 64); err == nil {
+			add(key, info[key], n)
+		} else {
+			add(key, info[key])
+		}
 	}
-	add("processes", q.Count(len(b.processes.list)).String())
-	add("threads", b.threadCount(0).String())
-	add("modules", q.Count(len(b.modules.list)).String())
-	add("functions", q.Count(len(b.functions.list)).String())
-	add("types", q.Count(len(b.types.list)).String())
+	count("processes", q.Count(len(b.processes.list)))
+	count("threads", b.threadCount(0))
+	count("modules", q.Count(len(b.modules.list)))
+	count("functions", q.Count(len(b.functions.list)))
+	count("types", q.Count(len(b.types.list)))
 	if b.hasMemory() {
-		add("allocations", b.shown.Allocations.String())
-		add("bytes", fmt.Sprintf("%s (%s)", b.shown.Bytes.Exact(), b.shown.Bytes))
+		count("allocations", b.shown.Allocations)
+		add("bytes", fmt.Sprintf("%s (%s)", b.shown.Bytes.Exact(), b.shown.Bytes), int64(b.shown.Bytes))
 	}
 	symbols := Summary{context: b.context}
 	if err := symbols.countSymbols(); err != nil {
@@ -60,7 +73,7 @@ func buildHeader(b *builder) error {
 	if err != nil {
 		return err
 	}
-	add("losses", strconv.Itoa(len(losses)))
+	count("losses", q.Count(len(losses)))
 	for _, l := range losses {
 		what := counted(l.Events, l.Unit())
 		if l.Unit() == "event" {
@@ -72,7 +85,7 @@ func buildHeader(b *builder) error {
 }
 
 // headerNotes says how the session was recorded: what a summary has no room for.
-func (b *builder) headerNotes(add func(key, value string), info map[string]string) error {
+func (b *builder) headerNotes(add addFact, info map[string]string) error {
 	for _, n := range b.timeNotes(info) {
 		if n.Kind != NoteRaw { // that is said
 			b.table.Notes = append(b.table.Notes, n)

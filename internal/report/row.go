@@ -58,6 +58,7 @@ type Row struct {
 	hidden      cost               // and their cost, each allocation and interval once
 	exclusive   bool               // hidden is by the exclusive rule, and the inclusive one would differ
 	hotPath     []session.TypePath // the hot path on which a type was created
+	isNumber    bool               // of a fact: it has one
 	idle        bool               // of a hot path: the entry point of a program, whose waits are no work
 	fromShare   q.Percent          // how much of the type was made at the end of hotPath
 	from        analysis.Place     // of what is grouped by places in user code
@@ -80,7 +81,7 @@ type Row struct {
 	async       analysis.AsyncRole     // of a row of a logical call tree
 	await       *session.FunctionAwait // of an async method that waited; nil: none, or not known
 	position    int                    // of an object on a path from a root
-	number      int64                  // of the collection that why and held are about
+	number      int64                  // of the collection that why and held are about, or of a fact
 }
 
 // Kind says how a cell is sorted, aligned and printed.

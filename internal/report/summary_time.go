@@ -178,15 +178,15 @@ func chosenBy(info map[string]string) *Chosen {
 }
 
 // headerTimes adds the facts about times to the header view.
-func (c *context) headerTimes(add func(key, value string)) {
+func (c *context) headerTimes(add addFact) {
 	if !c.hasTime() {
 		return
 	}
 	t := c.shownTime
-	add("calls", t.Calls.String())
-	add("elapsed", c.elapsed(t.Inclusive).String())
-	add("application", t.Inclusive.Application.String())
-	add("probe overhead", t.Inclusive.Overhead.String())
+	add("calls", t.Calls.String(), int64(t.Calls))
+	add("elapsed", c.elapsed(t.Inclusive).String(), int64(c.elapsed(t.Inclusive)))
+	add("application", t.Inclusive.Application.String(), int64(t.Inclusive.Application))
+	add("probe overhead", t.Inclusive.Overhead.String(), int64(t.Inclusive.Overhead))
 	for _, p := range c.timed {
 		mechanism := cmp.Or(p.Mechanism, "none")
 		if p.Mechanism == session.MechanismGap {
