@@ -342,6 +342,7 @@ func (t table) fit(o Options) layout {
 		}
 		natural := l.widths[max(l.name, 0)]
 		l.shareNames(max(left, minOther))
+		l.passOn()
 		if l.name >= 0 && t.IsTree && l.widths[l.name] < natural { // at most half of the column is lines
 			l.prefixes = t.prefixes(min(maxIndent, l.widths[l.name]/2/indentWidth))
 		}
@@ -381,6 +382,39 @@ func (l *layout) shareNames(left int) {
 	grow(places, natural)
 	grow(all, l.good)
 	grow(all, natural)
+}
+
+// passOn gives what the cut cells of columns of names leave of their columns to those whose cells are cut.
+func (l *layout) passOn() {
+	natural, left := slices.Clone(l.widths), 0
+	gives := make([]bool, len(l.columns))
+	for i, c := range l.columns {
+		if c.Kind != report.Name {
+			continue
+		}
+		natural[i] = Width(c.Title)
+		used := min(Width(c.Title), l.widths[i])
+		for row, cells := range l.cells {
+			prefix := 0
+			if i == l.name {
+				prefix = Width(l.prefixes[row])
+			}
+			natural[i] = max(natural[i], prefix+Width(cells[i]))
+			used = max(used, min(prefix+Width(cutCell(c, cells[i], l.widths[i]-prefix)), l.widths[i]))
+		}
+		gives[i] = used < l.widths[i]
+		left += l.widths[i] - used
+		l.widths[i] = used
+	}
+	for _, to := range [][]int{l.good, natural} {
+		for i, c := range l.columns {
+			if c.Kind == report.Name && !gives[i] {
+				more := max(0, min(to[i]-l.widths[i], left))
+				l.widths[i] += more
+				left -= more
+			}
+		}
+	}
 }
 
 // prefixes returns the lines that draw the tree before each row's name.
@@ -438,7 +472,7 @@ func WriteTable(w io.Writer, of *report.Table, o Options) error {
 	switch {
 	case t.Functions != nil:
 		t.writeFunctions(out, o)
-	case t.Prose == report.ProseFacts && o.Width > 0 && len(t.Columns) == 2:
+	case t.Prose == report.ProseFacts && o.Width > 0 && len(t.TextColumns) == 2:
 		t.writeFacts(out, o)
 	case t.Prose == report.ProseFindings, t.Prose == report.ProseLosses:
 		t.writeProse(out, o)
