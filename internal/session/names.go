@@ -38,12 +38,13 @@ func (t *Thread) Label(pid int64) string {
 	return fmt.Sprintf("thread %d", t.OSID)
 }
 
-// DisplayName returns the name of a thread of the process whose id is pid, or its label in parentheses.
+// DisplayName returns the label of a thread of the process whose id is pid, in parentheses if it is only a number.
 func (t *Thread) DisplayName(pid int64) string {
-	if t.Name != "" {
-		return t.Name
+	label := t.Label(pid)
+	if t.Name == "" && t.OSID != pid {
+		return "(" + label + ")"
 	}
-	return "(" + t.Label(pid) + ")"
+	return label
 }
 
 // maxArrayNesting bounds arrays of arrays, whose nesting has no end in a damaged session.

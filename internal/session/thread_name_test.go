@@ -9,7 +9,7 @@ func TestThreadNames(t *testing.T) {
 	}{
 		{Thread{OSID: 12, Name: "loader"}, "loader", "loader"},
 		{Thread{OSID: 10, Name: "start"}, "start", "start"},
-		{Thread{OSID: 10}, "main thread", "(main thread)"},
+		{Thread{OSID: 10}, "main thread", "main thread"},
 		{Thread{OSID: 12}, "thread 12", "(thread 12)"},
 	} {
 		if have := tt.thread.Label(10); have != tt.label {
