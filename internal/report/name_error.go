@@ -84,6 +84,7 @@ func Unknown(what, name string, names []string) *UnknownError {
 		distance int
 	}
 	var near []scored
+	names = distinct(names)
 	for _, n := range names {
 		if hasLongNames[what] {
 			if d, ok := distanceToEnd(name, n); ok {
@@ -113,6 +114,19 @@ func Unknown(what, name string, names []string) *UnknownError {
 		e.Ambiguous = false
 	}
 	return e
+}
+
+// distinct leaves the first of equal names: threads share theirs.
+func distinct(names []string) []string {
+	seen := make(map[string]bool, len(names))
+	var out []string
+	for _, n := range names {
+		if !seen[n] {
+			seen[n] = true
+			out = append(out, n)
+		}
+	}
+	return out
 }
 
 // distanceToEnd is the distance of a name to the end of a long one that has as many parts, without its parameters, such

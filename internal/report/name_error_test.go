@@ -19,3 +19,12 @@ func TestUnknownLongNames(t *testing.T) {
 		}
 	}
 }
+
+// Threads of a pool have one name.
+func TestUnknownOfEqualNames(t *testing.T) {
+	const want = `unknown thread "loader": there are main thread, .NET TP Worker, .NET Timer`
+	names := []string{"main thread", ".NET TP Worker", ".NET Timer", ".NET TP Worker", ".NET TP Worker"}
+	if have := Unknown("thread", "loader", names).Error(); have != want {
+		t.Errorf("%s\nwant: %s", have, want)
+	}
+}
