@@ -360,10 +360,11 @@ func TestRecordedFor(t *testing.T) {
 		{"allocated", []string{"--stop-when", "allocated > 10MB"}, 10 << 20 / 24},
 		{"allocations", []string{"--stop-when", "allocations > 100000"}, 100_000},
 		{"calls", []string{"--stop-when", "calls > 100000"}, 100_000},
+		{"gcs", []string{"--stop-when", "gcs > 3"}, 1},
 		{"time", []string{"--stop-when", "time > 1s"}, 1},
 	} {
-		for _, mode := range []string{"memory", "probes"} {
-			if (tt.name == "calls" && mode == "memory") || (strings.HasPrefix(tt.name, "alloc") && mode == "probes") {
+		for _, mode := range []string{"memory", "lifetime", "probes"} {
+			if (mode == "lifetime") != (tt.name == "gcs") || (tt.name == "calls" && mode == "memory") || (strings.HasPrefix(tt.name, "alloc") && mode == "probes") {
 				continue // not recorded
 			}
 			t.Run(tt.name+"/"+mode, func(t *testing.T) {
@@ -387,7 +388,7 @@ func compareWatched(t *testing.T, r result, mode string, least int64) {
 	}
 	said := truthRows[watched](t, r.stdout, "watched")[0]
 	count := "SELECT instances AS n FROM types WHERE name = 'Paused.Recorded'"
-	if mode == "memory" {
+	if mode != "probes" {
 		sound(t, r.session)
 	} else {
 		soundTime(t, r.session)

@@ -140,7 +140,7 @@ func (a *attachFlags) check(changed func(string) bool) error {
 	if err := a.checkTime(changed); err != nil {
 		return err
 	}
-	if err := a.steer.check(); err != nil {
+	if err := a.steer.check(a.lifetime); err != nil {
 		return err
 	}
 	return a.checkMeters(false)

@@ -418,7 +418,7 @@ func (r *runFlags) choose(changed func(string) bool) error {
 	if err := r.checkProbes(); err != nil {
 		return err
 	}
-	if err := r.steer.check(); err != nil {
+	if err := r.steer.check(r.lifetime); err != nil {
 		return err
 	}
 	if err := r.checkMeters(true); err != nil {
@@ -499,7 +499,10 @@ func (r *runFlags) options(e *environment, command []string) (collect.Options, e
 	facts[session.KeyMode] = r.mode()
 	facts[session.KeyCommand], facts[session.KeyDirectory], facts[session.KeyOptions] = string(
 		arguments), directory, string(set)
-	rules := r.plan.rules()
+	rules, mine := r.plan.rules(), r.plan.mineRules()
+	if mine.Check() != nil { // with --time that was refused; without, only clrprof itself must understand it
+		mine = instrument.Rules{}
+	}
 	return collect.Options{
 		Launch: launch.Options{Command: command, MemoryLimit: limit, Nodes: mostNodes(memory()), StackDepth: r.depth,
 			Environment: os.Environ(),
@@ -507,7 +510,7 @@ func (r *runFlags) options(e *environment, command []string) (collect.Options, e
 			Time: r.time, Trace: traced.Path != "", NoMemory: !r.memory,
 			Instrument: r.plan.instrument, Probes: r.probesVariable(),
 			Small: r.plan.small, Rules: rules.Lines(),
-			Mine: r.plan.mineRules().Lines(), MineFolder: instrument.UserFolder(targetAssembly(command)),
+			Mine: mine.Lines(), MineFolder: instrument.UserFolder(targetAssembly(command)),
 			Actions: r.functions.lines, Interactions: r.interactions,
 			CPUCounters:  cpucounter.Variable(r.counters),
 			SystemEvents: systemevent.Variable(r.eventKinds, r.eventLimit),

@@ -33,18 +33,23 @@ func (s *steerFlags) add(f *pflag.FlagSet) {
 	f.DurationVar(&s.after, "after", 0, "record nothing until this long after the start, such as 2m")
 	f.DurationVar(&s.For, "for", 0, "record for this long, such as 30s; then the command continues unrecorded")
 	f.StringVar(&s.stopWhen, "stop-when", "",
-		"record until this condition is true: allocated, allocations, calls or time, then > and a number, such as "+
+		"record until this condition is true: allocated, allocations, calls, gcs or time, then > and a number, such as "+
 			"'allocated > 2GB'")
 	f.BoolVar(&s.signals, "control-signals", false,
 		"SIGUSR1 to clrprof pauses and resumes, SIGUSR2 makes a mark; without this flag the command gets both signals")
 }
 
-func (s *steerFlags) check() error {
+// check refuses what contradicts itself. lifetime: objects are followed.
+func (s *steerFlags) check(lifetime bool) error {
 	switch {
 	case s.after < 0 || s.For < 0:
 		return usage("--after and --for are durations, such as 30s")
 	case s.paused && s.after > 0:
 		return usage("--paused and --after exclude each other, because --after is paused until then")
+	}
+	name, _, _ := strings.Cut(s.stopWhen, ">")
+	if strings.TrimSpace(name) == gcsCondition && !lifetime {
+		return usage("--stop-when %q needs --lifetime", s.stopWhen)
 	}
 	_, err := parseCondition(s.stopWhen)
 	return err
@@ -78,6 +83,9 @@ func (s *steerFlags) steering(n *notes, queue *steer.Queue) (out collect.Steerin
 	}
 }
 
+// gcsCondition is about collections, which are known only if objects are followed.
+const gcsCondition = "gcs"
+
 // conditions are the quantities that --stop-when knows, with how they are read.
 var conditions = map[string]struct {
 	parse func(string) (int64, error)
@@ -86,6 +94,7 @@ var conditions = map[string]struct {
 	"allocated":   {bytesOf, func(t collect.Totals) int64 { return int64(t.Bytes) }},
 	"allocations": {countOf, func(t collect.Totals) int64 { return int64(t.Allocations) }},
 	"calls":       {countOf, func(t collect.Totals) int64 { return int64(t.Calls) }},
+	gcsCondition:  {countOf, func(t collect.Totals) int64 { return int64(t.GCs) }},
 	"time": {func(text string) (int64, error) {
 		d, err := time.ParseDuration(text)
 		return int64(d), err
@@ -116,7 +125,7 @@ func parseCondition(text string) (func(collect.Totals) string, error) {
 	}
 	if !ok || !known || err != nil || n < 0 {
 		return nil,
-			usage("--stop-when %q: want allocated, allocations, calls or time, then > and a number, such as "+
+			usage("--stop-when %q: want allocated, allocations, calls, gcs or time, then > and a number, such as "+
 				"'allocated > 2GB'", text)
 	}
 	return func(t collect.Totals) string {

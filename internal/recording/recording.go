@@ -44,6 +44,7 @@ type Totals struct {
 	quantity.Amount
 	Calls   quantity.Count       // as the ends of their intervals
 	Elapsed quantity.Nanoseconds // of calls
+	GCs     quantity.Count       // collections in which objects were followed
 }
 
 // ids counts the rows given out so far.
@@ -95,7 +96,11 @@ func (r *Recording) Room(tables ...int) error {
 }
 
 // Totals says what has been written so far.
-func (r *Recording) Totals() Totals { return r.totals }
+func (r *Recording) Totals() Totals {
+	totals := r.totals
+	totals.GCs = quantity.Count(r.next.gc)
+	return totals
+}
 
 // Slices is how many slices have ended.
 func (r *Recording) Slices() int64 { return int64(r.lastSlice) }

@@ -167,7 +167,7 @@ func TestSecondSource(t *testing.T) {
 		session.Mark{ID: 3, Time: 2000, Name: session.MarkEnd, Text: "App", Process: 1, Source: session.MarkProgram})
 	tellsMarks(t, feed, `{"rows":[{"at_ns":1300,"name":"half","text":"","source":"api"}],"left_out":0,"total":1}`)
 	same(t, s.w.Losses)
-	if have, want := s.r.Totals(), (recording.Totals{Amount: amount(5, 120)}); have != want {
+	if have, want := s.r.Totals(), (recording.Totals{Amount: amount(5, 120), GCs: 1}); have != want {
 		t.Errorf("in all %+v, not %+v", have, want)
 	}
 	values, err := s.w.FunctionValues()
