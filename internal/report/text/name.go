@@ -115,6 +115,10 @@ func cutName(name string, width int) string {
 	if name = head + parameters; Width(name) <= width {
 		return name
 	}
+	behind := parameters[strings.LastIndexByte(parameters, ')')+1:] // ", on the stack"
+	if bare := head + behind; Width(bare) <= width {                // "(…)" says less than any part of a class
+		return bare
+	}
 	last := names.LastParts(head, 1) // what a function is called is whole as long as something of its class is there
 	class, found := strings.CutSuffix(head, "."+last)
 	if left := width - 1 - Width(last+parameters); found && left >= minClass {
