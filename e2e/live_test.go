@@ -310,7 +310,7 @@ func TestTop(t *testing.T) {
 	x.do("make 123456")
 	for _, name := range []string{x.session, itoa(x.pid)} {
 		r := s.run("top", name, "--once", "--list", "types", "--sort", "objects")
-		if r.exit != 0 || !strings.Contains(r.stdout, "123,456  Steps.Item") {
+		if r.exit != 0 || !strings.Contains(r.stdout, "123,456  Item") {
 			t.Errorf("top %s: exit code %d\n%s%s", name, r.exit, r.stdout, r.stderr)
 		}
 	}
@@ -325,11 +325,11 @@ func TestTop(t *testing.T) {
 	top.Env = append(top.Env, "TERM=xterm-256color")
 	_, shown := screen.start(t, top)
 	shown.Split(bufio.ScanRunes)
-	shows(t, shown, "Steps.Program.Make(int)")
+	shows(t, shown, "Program.Make(int)")
 	if _, err := screen.screen.WriteString("2"); err != nil {
 		t.Fatal(err)
 	}
-	shows(t, shown, ".Item") // only what changes on the screen is written
+	shows(t, shown, "Item") // only what changes on the screen is written
 	x.finish()
 	shows(t, shown, "the recording has ended")
 	if _, err := screen.screen.WriteString("q"); err != nil {

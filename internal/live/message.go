@@ -69,6 +69,7 @@ type Table struct {
 type Row struct {
 	ID     int64   `json:"id"` // of the session
 	Name   string  `json:"name"`
+	Short  string  `json:"short"` // the name as tables for a person have it: without namespaces
 	Module string  `json:"module"`
 	New    Numbers `json:"new"`
 	Total  Numbers `json:"total"`

@@ -1,6 +1,7 @@
 package live
 
 import (
+	shortnames "github.com/clrprof/clrprof/internal/report/names"
 	"github.com/clrprof/clrprof/internal/session"
 	"github.com/clrprof/clrprof/internal/symbols"
 )
@@ -18,7 +19,7 @@ type names struct {
 }
 
 // label is how a row is shown.
-type label struct{ name, module string }
+type label struct{ name, short, module string }
 
 func newNames() names {
 	return names{map[session.ProcessID]session.Process{}, map[session.ModuleID]session.Module{},
@@ -70,7 +71,8 @@ func (n *names) nameFunctions(rows []changed) {
 	modules := byModule(out.Modules)
 	for i := range out.Functions {
 		f := &out.Functions[i]
-		n.functions[int(f.ID)] = modules.label(f.Module, f.Name)
+		n.functions[int(f.ID)] = modules.label(f.Module, f.Name,
+			shortnames.ShortFunction(f.Name, shortnames.Namespace(f.RawType)))
 	}
 }
 
@@ -89,8 +91,16 @@ func (n *names) nameTypes(rows []changed) {
 	modules := byModule(out.Modules)
 	for i := range out.Types {
 		t := &out.Types[i]
-		n.types[int(t.ID)] = modules.label(t.Module, t.Name)
+		named := session.NamedType(t.ID, n.typeRow)
+		n.types[int(t.ID)] = modules.label(t.Module, t.Name,
+			shortnames.ShortType(t.Name, shortnames.Namespace(named.RawName)))
 	}
+}
+
+// typeRow returns what is known of a type.
+func (n *names) typeRow(id session.TypeID) *session.Type {
+	row := n.typeRows[id]
+	return &row
 }
 
 // input gathers what symbols.Resolve needs to name some rows.
@@ -155,6 +165,6 @@ func byModule(rows []session.Module) moduleRows {
 	return out
 }
 
-func (m moduleRows) label(id session.ModuleID, name string) label {
-	return label{name, m[id].Name}
+func (m moduleRows) label(id session.ModuleID, name, short string) label {
+	return label{name, short, m[id].Name}
 }

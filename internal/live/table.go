@@ -73,5 +73,6 @@ func (f *Feed) typeTable(now, before []Sums) Table {
 }
 
 func (l label) row(c changed) Row {
-	return Row{ID: int64(c.id), Name: l.name, Module: l.module, New: numbers(c.new), Total: numbers(c.total)}
+	return Row{ID: int64(c.id), Name: l.name, Short: l.short, Module: l.module, New: numbers(c.new),
+		Total: numbers(c.total)}
 }

@@ -66,7 +66,8 @@ session: columns quantity
 session/sessiontest: columns quantity session
 launch: agentbin arena control wire
 symbols: bundle clrmeta ppdb session usercode
-live: quantity session symbols
+report/names:
+live: quantity report/names session symbols
 steer:
 callee: clrmeta
 recording: live pieces quantity session steer symbols
@@ -77,7 +78,6 @@ web/webtest:
 analysis/analysistest: analysis session session/sessiontest
 rules: analysis quantity session
 shell:
-report/names:
 report: analysis calltree quantity report/names rules session symbols usercode
 report/words: quantity report session shell
 report/text: quantity report report/names report/words session shell usercode

@@ -40,7 +40,7 @@ func NewScreen(v *live.View) Screen {
 func newTable(v *live.View, e *live.Entries, rest live.Rest) table {
 	t := table{leftOut: e.LeftOut, rest: rest}
 	for _, entry := range e.Rows {
-		t.rows = append(t.rows, row{entry.Name, v.RateOf(entry), entry.Total})
+		t.rows = append(t.rows, row{entry.Short, v.RateOf(entry), entry.Total})
 	}
 	return t
 }

@@ -112,8 +112,8 @@ func (s *Screen) head(l *Layout) []string {
 	}
 	for _, loss := range m.Losses {
 		if loss.Events > 0 || loss.Allocations > 0 {
-			lines = append(lines, fmt.Sprintf("lost: %s, %s times, %s objects, %s", loss.Reason, loss.Events,
-				loss.Allocations, loss.Bytes))
+			lines = append(lines, fmt.Sprintf("lost: %s, %s, %s, %s", loss.Reason, loss.Events.Of("time"),
+				loss.Allocations.Of("object"), loss.Bytes))
 		}
 	}
 	for i := range lines {
@@ -132,10 +132,11 @@ func (s *Screen) rates() string {
 		parts = append(parts, fmt.Sprintf("%s calls/s", s.rate.Calls))
 	}
 	if s.recordsMemory() {
-		parts = append(parts, fmt.Sprintf("in all %s in %s objects", s.last.Total.Bytes, s.last.Total.Allocations))
+		parts = append(parts, fmt.Sprintf("in all %s in %s", s.last.Total.Bytes,
+			s.last.Total.Allocations.Of("object")))
 	}
 	if s.recordsTime() {
-		parts = append(parts, fmt.Sprintf("in all %s calls", s.last.Total.Calls))
+		parts = append(parts, "in all "+s.last.Total.Calls.Of("call"))
 	}
 	return strings.Join(parts, "; ")
 }
@@ -281,8 +282,9 @@ func (s *Screen) tableList(l *Layout, t *table, title string) []string {
 		lines = append(lines, line(text.Fit(r.name, nameWidth), func(c column) string { return c.text(r) }))
 	}
 	if t.rest.Rows > 0 {
-		lines = append(lines, cut(fmt.Sprintf("and in the last moment %s in %s objects, %s calls of %d more %ss",
-			t.rest.New.Bytes, t.rest.New.Allocations, t.rest.New.Calls, t.rest.Rows, title), l.Width))
+		lines = append(lines, cut(fmt.Sprintf("and in the last moment %s in %s, %s of %s", t.rest.New.Bytes,
+			t.rest.New.Allocations.Of("object"), t.rest.New.Calls.Of("call"),
+			quantity.Count(t.rest.Rows).Of("more "+title)), l.Width))
 	}
 	if t.leftOut > 0 {
 		lines = append(lines, cut(fmt.Sprintf("and more than %d %ss that there is no room for", live.MaxEntries, title),

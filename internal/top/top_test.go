@@ -25,19 +25,19 @@ func messages(mode string) []live.Message {
 	start := live.Message{ID: 1, Event: live.Start, Session: "app.clrprof", Mode: mode, End: 1e9,
 		Total: numbers(10, 1000, 5), Processes: 1, Threads: 2,
 		Functions: live.Table{
-			Rows: []live.Row{{ID: 1, Name: "App.Worker.Fill(byte[])", New: numbers(8, 900, 1),
+			Rows: []live.Row{{ID: 1, Name: "App.Worker.Fill(byte[])", Short: "Worker.Fill(byte[])", New: numbers(8, 900, 1),
 				Total: numbers(8, 900, 1)},
-				{ID: 2, Name: hostile, New: numbers(2, 100, 4), Total: numbers(2, 100, 4)}}},
+				{ID: 2, Name: hostile, Short: hostile, New: numbers(2, 100, 4), Total: numbers(2, 100, 4)}}},
 		Types: live.Table{
-			Rows: []live.Row{{ID: 1, Name: "byte[]", New: numbers(10, 1000, 0), Total: numbers(10, 1000, 0)}}}}
+			Rows: []live.Row{{ID: 1, Name: "byte[]", Short: "byte[]", New: numbers(10, 1000, 0), Total: numbers(10, 1000, 0)}}}}
 	tick := start
 	tick.ID, tick.Event, tick.Begin, tick.End = 2, live.Tick, 1e9, 2e9
 	tick.New, tick.Total = numbers(30, 2048, 7), numbers(40, 3048, 12)
 	tick.Functions = live.Table{
-		Rows: []live.Row{{ID: 2, Name: hostile, New: numbers(29, 2000, 6), Total: numbers(31, 2100, 10)}},
+		Rows: []live.Row{{ID: 2, Name: hostile, Short: hostile, New: numbers(29, 2000, 6), Total: numbers(31, 2100, 10)}},
 		Rest: live.Rest{Rows: 3, New: numbers(1, 48, 1)}}
 	tick.Types = live.Table{
-		Rows: []live.Row{{ID: 1, Name: "byte[]", New: numbers(30, 2048, 0), Total: numbers(40, 3048, 0)}}}
+		Rows: []live.Row{{ID: 1, Name: "byte[]", Short: "byte[]", New: numbers(30, 2048, 0), Total: numbers(40, 3048, 0)}}}
 	tick.GCs = live.GCs{Total: 7,
 		Rows: []live.GC{{Number: 7, Generation: 1, Induced: true, Begin: 15e8, Pause: 2e6,
 			Died: live.Population{Objects: 3, Bytes: 72},
@@ -63,8 +63,8 @@ heap after collection 7: gen 0 0 B, gen 1 1.00 KiB, gen 2 2.00 KiB, large 0 B, p
 lost: stack_truncated, 2 times, 2 objects, 48 B
     bytes/s▼    objects/s        bytes        objects  function
     1.95 KiB           29     2.05 KiB             31  App.�[31mEvil�.Run(int)
-         0 B            0        900 B              8  App.Worker.Fill(byte[])
-and in the last moment 48 B in 1 objects, 1 calls of 3 more functions`
+         0 B            0        900 B              8  Worker.Fill(byte[])
+and in the last moment 48 B in 1 object, 1 call of 3 more functions`
 	if got != want {
 		t.Errorf("%s\n\nwant\n\n%s", got, want)
 	}

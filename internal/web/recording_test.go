@@ -277,7 +277,7 @@ func TestLivePage(t *testing.T) {
 	rows := eval[[]row](p,
 		`[...document.querySelector(".lists section").querySelectorAll("tbody tr")].map(r => ({Name: r.cells[0].innerText, Value: r.cells[1].innerText}))`)
 	// 3 MiB in 0.75 s, and 24 bytes.
-	if want := []row{{"Shop.Orders.Load(?)", "4.00 MiB"}, {"Shop.Orders.Save(?)", "32 B"}}; fmt.Sprint(
+	if want := []row{{"Orders.Load(?)", "4.00 MiB"}, {"Orders.Save(?)", "32 B"}}; fmt.Sprint(
 		rows) != fmt.Sprint(want) {
 		t.Errorf("functions: %v, want %v", rows, want)
 	}

@@ -11,7 +11,7 @@ import { formatBytes, formatCount, formatDuration, formatTime } from "./units";
 
 // The messages are documented in docs/live.md.
 type Numbers = { allocations: number; bytes: number; calls: number };
-type LiveRow = { id: number; name: string; module: string; new: Numbers; total: Numbers };
+type LiveRow = { id: number; name: string; short: string; module: string; new: Numbers; total: Numbers };
 type Table = { rows: LiveRow[]; rest: { rows: number; new: Numbers } };
 type GC = { process: number; number: number; generation: number; induced: boolean; begin_ns: number; pause_ns: number; died: { objects: number; bytes: number }; heap: { objects: number; bytes: number }[] };
 type Mark = { at_ns: number; name: string; text: string; source: string };
@@ -177,7 +177,7 @@ function Fact({ name, value, more }: { name: string; value: string; more: string
 function Most({ title, list, measure, hidden }: { title: string; list: { row: LiveRow; value: number }[]; measure: Measure; hidden: number }) {
   return <section><h2>{title}</h2>
     {list.length ? <table class="now"><thead><tr><th scope="col">Name</th><th scope="col">{{ bytes: "Bytes", allocations: "Objects", calls: "Calls" }[measure]}</th></tr></thead>
-      <tbody>{list.map(({ row, value }) => <tr key={row.id}><td title={row.name}>{row.name}</td><td>{show(measure, value)}</td></tr>)}</tbody></table> : <p class="hint">Nothing now.</p>}
+      <tbody>{list.map(({ row, value }) => <tr key={row.id}><td title={clean(row.name)}>{clean(row.short)}</td><td>{show(measure, value)}</td></tr>)}</tbody></table> : <p class="hint">Nothing now.</p>}
     {hidden ? <p class="hint">{formatCount(hidden)} more that changed least are left out.</p> : null}
   </section>;
 }
