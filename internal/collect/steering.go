@@ -229,6 +229,7 @@ func (h *controller) response(r *Recorder, err error) steer.Response {
 
 // Report says how the recording is. Counters are those of the last sync.
 func (r *Recorder) Report() steer.Report {
+	r.meetNew()
 	now := Monotonic() - r.start
 	global := r.rec.Level()
 	out := steer.Report{Session: r.rec.Path(), PID: os.Getpid(), AgeNS: int64(now),
@@ -261,6 +262,19 @@ func (r *Recorder) Report() steer.Report {
 		out.Processes = append(out.Processes, row)
 	}
 	return out
+}
+
+// meetNew reads processes of which nothing was read yet: a report in the first tenths of a second would not know what
+// they are called, and what they record.
+func (r *Recorder) meetNew() {
+	if r.findArenas() != nil {
+		return // the next slice finds that, too, and says it
+	}
+	for _, name := range r.names {
+		if p := r.processes[name]; p.exe == "" && r.meet(p, Monotonic()) != nil {
+			return
+		}
+	}
 }
 
 // runningThreads are the threads that have not ended, for a report.

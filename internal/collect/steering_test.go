@@ -1,0 +1,31 @@
+package collect
+
+import (
+	"path/filepath"
+	"testing"
+
+	"github.com/clrprof/clrprof/internal/launch"
+	"github.com/clrprof/clrprof/internal/session"
+	"github.com/clrprof/clrprof/internal/wire"
+	"github.com/clrprof/clrprof/internal/wire/wiretest"
+)
+
+// TestReportAtOnce: before the first slice a report has the processes that record, what they are called, and what of.
+func TestReportAtOnce(t *testing.T) {
+	r, a := newRecording(t), wiretest.New()
+	a.Header.Data = wire.DataMemory | wire.DataLifetime
+	a.Add(wire.Process{Executable: []byte("/usr/bin/dotnet"), CommandLine: []byte("dotnet\x00App.dll\x00")})
+	if err := a.Write(filepath.Join(r.directory, "1-1"+launch.ArenaSuffix)); err != nil {
+		t.Fatal(err)
+	}
+	report := r.Report()
+	if len(report.Processes) != 1 || report.Processes[0].Name != "App" || report.Modes != session.ModeLifetime {
+		t.Errorf("%+v", report)
+	}
+	if err := r.Sync(1e9); err != nil { // what was read before the slice is in it
+		t.Fatal(err)
+	}
+	if rows, err := r.w.Processes(); err != nil || len(rows) != 1 || rows[0].Name != "App" {
+		t.Errorf("%+v, %v", rows, err)
+	}
+}
