@@ -77,6 +77,11 @@ type Budget struct {
 	Limits []Limit `toml:"limit"`
 }
 
+// LimitsGrowth reports whether a limit is about growth against a baseline.
+func (b *Budget) LimitsGrowth() bool {
+	return slices.ContainsFunc(b.Limits, func(l Limit) bool { return l.hasGrowth })
+}
+
 // maxLimits bounds a file: each limit is a pass over the session.
 const maxLimits = 1000
 

@@ -93,6 +93,9 @@ func (b *budgetFlags) run(e *environment, cmd *cobra.Command, path string) error
 	if err != nil {
 		return readError(known(err))
 	}
+	if old != nil && !limits.LimitsGrowth() {
+		notes = append(notes, "The baseline is compared with nothing: no limit has grow.")
+	}
 	verdicts, err := limits.Judge(cmd.Context(), s, old)
 	if err != nil {
 		return readError(known(err))
