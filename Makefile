@@ -17,7 +17,9 @@ LDFLAGS    := -shared -nostdlib -Wl,--build-id=sha1
 
 # Packages with goroutines in their code or in their tests, for the race detector.
 # Others are computations of one goroutine, which it would only make slow.
-RACE        = $(addprefix ./internal/,agentbin arena cli control launch live quantity session steer wire)
+RACE        = $(addprefix ./internal/,agentbin analysis arena cli control launch live quantity session steer wire)
+# Of the collector, those in which samples are made while it looks at arenas: its other tests have one goroutine.
+SAMPLES     = Sample|Measured|Meter|Report
 FUZZTIME   ?= 20s
 HEAPS      ?= 100000
 FIRST      ?= 1000000
@@ -101,6 +103,7 @@ test-agent: ## test the agent in a simulated runtime, with every available compi
 # take most of the time.
 race: agent ## run the tests of packages with goroutines under the race detector
 	CGO_ENABLED=1 go test -race -gcflags=modernc.org/...=-race=false -vet=off -short -timeout 20m $(RACE)
+	CGO_ENABLED=1 go test -race -gcflags=modernc.org/...=-race=false -vet=off -short -run '$(SAMPLES)' ./internal/collect
 
 bench: build dotnet ## measure the cost of profiling (BENCHFLAGS=... for a part)
 	go run ./bench $(BENCHFLAGS)
