@@ -40,7 +40,15 @@ func main() {
 	only := flag.String("only", "",
 		"allocations, pauses, types, filters, paused, trace, control, shadow, roslyn, report, views, calls, starts, timed-roslyn or "+
 			"timed-report")
+	sessions := flag.String("sessions", "", "only make the sessions of views, in this folder")
 	flag.Parse()
+	if *sessions != "" {
+		if err := makeViewSessions(*sessions); err != nil {
+			fmt.Fprintln(os.Stderr, "bench:", err)
+			os.Exit(1)
+		}
+		return
+	}
 	if err := run(*rounds, *out, *only); err != nil {
 		fmt.Fprintln(os.Stderr, "bench:", err)
 		os.Exit(1)

@@ -29,16 +29,15 @@ const (
 // views measures what the views, filters, comparisons and exports of a made-up session of a million nodes and two
 // million sites take: seconds by the clock and of a processor, and the most memory; the median of the rounds.
 func (b *bench) views() error {
-	plain, other := filepath.Join(b.dir, "million.clrprof"), filepath.Join(b.dir, "changed.clrprof")
-	followed, clocked := filepath.Join(b.dir, "followed.clrprof"), filepath.Join(b.dir, "timed.clrprof")
-	for path, change := range map[string]func(*sessiontest.Builder){
-		plain: spread, other: func(made *sessiontest.Builder) { spread(made); grow(made) }, followed: follow,
-		clocked: clock,
-	} {
-		if err := b.make(path, change); err != nil {
-			return err
-		}
+	// a process that has made them has had a gigabyte, and Linux counts that for each command that it starts
+	self, err := os.Executable()
+	if err != nil {
+		return err
 	}
+	if text, err := exec.Command(self, "-sessions", b.dir).CombinedOutput(); err != nil {
+		return fmt.Errorf("make sessions: %w: %s", err, text)
+	}
+	plain, other, followed, clocked := viewSessions(b.dir)
 	fmt.Fprintf(b.out, "\n## Views of a session of a million nodes and two million sites\n\n"+
 		"%s, %d processors. Sessions that are made up, of %d slices of time; with lifetimes: half of all objects die; "+
 		"times: a timing at each node. Seconds by the clock, and of a processor (user and system), and the most memory, "+
@@ -53,8 +52,28 @@ func (b *bench) views() error {
 			return err
 		}
 	}
-	_, err := fmt.Fprintf(b.out, "\nLoad of the machine (five minutes): %s before, %s after.\n", before, load())
+	_, err = fmt.Fprintf(b.out, "\nLoad of the machine (five minutes): %s before, %s after.\n", before, load())
 	return err
+}
+
+// viewSessions are the paths of the sessions that views measures: as it is, changed, with lifetimes, and with times.
+func viewSessions(dir string) (plain, other, followed, clocked string) {
+	path := func(name string) string { return filepath.Join(dir, name+".clrprof") }
+	return path("million"), path("changed"), path("followed"), path("timed")
+}
+
+// makeViewSessions makes them.
+func makeViewSessions(dir string) error {
+	plain, other, followed, clocked := viewSessions(dir)
+	for path, change := range map[string]func(*sessiontest.Builder){
+		plain: spread, other: func(made *sessiontest.Builder) { spread(made); grow(made) }, followed: follow,
+		clocked: clock,
+	} {
+		if err := makeSession(path, change); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // load is the load of the machine in the last five minutes, as the kernel says it.
@@ -145,8 +164,8 @@ func (b *bench) measureView(m measured) error {
 	return err
 }
 
-// make writes the session of a million nodes, changed.
-func (b *bench) make(path string, change func(*sessiontest.Builder)) error {
+// makeSession writes the session of a million nodes, changed.
+func makeSession(path string, change func(*sessiontest.Builder)) error {
 	made := sessiontest.Generate(million, 1)
 	change(made)
 	if err := made.Write(path); err != nil {
