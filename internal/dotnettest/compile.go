@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"maps"
 	"os"
@@ -226,14 +227,22 @@ func (tc toolchain) key(files []string, o Options) (string, error) {
 	}
 	fmt.Fprintf(h, "%s\n", head)
 	for _, f := range slices.Concat(files, o.References) {
-		b, err := os.ReadFile(f)
-		if err != nil {
+		if err := hashFile(h, f, f); err != nil {
 			return "", err
 		}
-		fmt.Fprintf(h, "%q %d\n", f, len(b))
-		h.Write(b)
 	}
 	return hex.EncodeToString(h.Sum(nil)[:16]), nil
+}
+
+// hashFile adds a file to a hash, under a name.
+func hashFile(h io.Writer, name, path string) error {
+	b, err := os.ReadFile(path)
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(h, "%q %d\n", name, len(b))
+	_, err = h.Write(b)
+	return err
 }
 
 // fill has a temporary directory filled and renames it to dir. Of two processes

@@ -6,7 +6,6 @@ import (
 	"encoding/hex"
 	"fmt"
 	"io/fs"
-	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
@@ -86,13 +85,7 @@ func nativeKey(command []string) (string, error) {
 		if err != nil || d.IsDir() {
 			return err
 		}
-		b, err := os.ReadFile(path)
-		if err != nil {
-			return err
-		}
-		fmt.Fprintf(h, "%q %d\n", strings.TrimPrefix(path, root), len(b))
-		h.Write(b)
-		return nil
+		return hashFile(h, strings.TrimPrefix(path, root), path)
 	}
 	for _, name := range []string{"Makefile", "agent"} {
 		if err := filepath.WalkDir(filepath.Join(root, name), add); err != nil {

@@ -49,12 +49,9 @@ func (in *Install) Publish(sdk SDK, name string, sources []string, properties ..
 	fmt.Fprintf(h, "%s %s %q\n%s\n", compileVersion, sdk.Version, properties, projectText)
 	var items strings.Builder
 	for _, f := range files {
-		b, err := os.ReadFile(f)
-		if err != nil {
+		if err := hashFile(h, f, f); err != nil {
 			return fail(err)
 		}
-		fmt.Fprintf(h, "%q %d\n", f, len(b))
-		h.Write(b)
 		fmt.Fprintf(&items, "    <Compile Include=%q />\n", f)
 	}
 	dir := filepath.Join(in.cache, "published", hex.EncodeToString(h.Sum(nil)[:16]))

@@ -5,7 +5,6 @@ import (
 	"crypto/sha256"
 	_ "embed" // the template of a unit
 	"encoding/hex"
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -54,25 +53,15 @@ const maxSources = 300
 // its path, which is always the same for the same text: so Compile knows what it
 // has compiled before. The file must not be changed.
 func (in *Install) Made(name string, text []byte) (string, error) {
-	sum := sha256.Sum256(text)
+	sum := sha256.Sum256(fmt.Appendf(nil, "%q %s", name, text))
 	dir := filepath.Join(in.cache, "sources", hex.EncodeToString(sum[:16]))
 	path := filepath.Join(dir, name)
-	if exists(path) {
+	if exists(dir) {
 		return path, touch(dir)
 	}
-	if err := os.MkdirAll(dir, 0o755); err != nil {
-		return "", fmt.Errorf("writing the source %s: %w", name, err)
-	}
-	tmp, err := os.CreateTemp(dir, "tmp-")
-	if err != nil {
-		return "", fmt.Errorf("writing the source %s: %w", name, err)
-	}
-	defer os.Remove(tmp.Name())
-	_, err = tmp.Write(text)
-	if err := errors.Join(err, tmp.Close()); err != nil {
-		return "", fmt.Errorf("writing the source %s: %w", name, err)
-	}
-	if err := os.Rename(tmp.Name(), path); err != nil {
+	if err := fill(dir, func(tmp string) error {
+		return os.WriteFile(filepath.Join(tmp, name), text, 0o644)
+	}); err != nil {
 		return "", fmt.Errorf("writing the source %s: %w", name, err)
 	}
 	return path, prune(filepath.Dir(dir), maxSources)
