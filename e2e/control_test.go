@@ -345,6 +345,57 @@ func TestPausedBySignal(t *testing.T) {
 	}
 }
 
+// TestRecordFirst: what a process does until the first collections have ended is in the session, exactly, and nothing
+// that it does later. What was recorded is followed through the later collections.
+func TestRecordFirst(t *testing.T) {
+	const collections = 4
+	in := dotnettest.Need(t)
+	dll := pausedTarget(t, in)
+	for _, mode := range [][]string{{"--lifetime"}, {"--lifetime", "--time"}} {
+		for _, runtime := range in.Runtimes() {
+			t.Run(strings.Join(mode, "")+"/"+runtime.Name, func(t *testing.T) {
+				t.Parallel()
+				r := record(t, runtime.Command(dll, "collections", strconv.Itoa(collections)),
+					append([]string{"--record-first", strconv.Itoa(collections)}, mode...)...)
+				if r.exit != 0 {
+					t.Fatalf("exit code %d\n%s%s", r.exit, r.stdout, r.stderr)
+				}
+				compareRecordFirst(t, r, len(mode) > 1, collections)
+			})
+		}
+	}
+}
+
+func compareRecordFirst(t *testing.T, r result, withTime bool, collections int64) {
+	t.Helper()
+	if withTime {
+		soundTime(t, r.session)
+		compareCalls(t, r, "Paused.dll")
+	} else {
+		checkSession(t, r.session)
+	}
+	comparePausedTypes(t, r)
+	type end struct{ Dead, Alive int64 }
+	kept := query[end](t, r.session, `SELECT gen0_instances + gen1_instances + gen2_instances AS dead,
+		alive_instances AS alive FROM lifetime WHERE name = 'Paused.Kept'`)
+	if d := cmp.Diff([]end{{collections, 0}}, kept); d != "" {
+		t.Errorf("objects that died after the last recorded collection: %s", d)
+	}
+	for _, l := range query[map[string]any](t, r.session, "SELECT * FROM loss") {
+		t.Errorf("lost: %v", l)
+	}
+	type mark struct {
+		Name, Text, Source string
+		Pauses             int64 // that begin at this moment
+	}
+	have := query[mark](t, r.session, `SELECT name, text, source, (SELECT count(*) FROM pause p
+		WHERE p.level = 'process' AND p.begin_ns = m.time_ns AND p.end_ns > p.begin_ns) AS pauses
+		FROM mark m WHERE source = 'run'`)
+	if d := cmp.Diff([]mark{{"record-first", strconv.FormatInt(collections, 10) + " collections", "run", 1}}, have); d != "" {
+		t.Errorf("marks: %s", d)
+	}
+}
+
 // TestRecordedFor: clrprof begins and ends to record by itself, after a time or when a condition holds, and the program
 // runs on. What is recorded is what the program did while it was on.
 func TestRecordedFor(t *testing.T) {

@@ -127,7 +127,8 @@ static uint32_t start_recording(void)
         low |= MEMORY_MASK;
         arena.header->data = WIRE_DATA_MEMORY;
         if (number_from("CLRPROF_LIFETIME", 0) != 0) {
-            struct lifetime_options o = {getenv("CLRPROF_ROOTS"), getenv("CLRPROF_SNAPSHOT"), getenv("CLRPROF_ARENAS"), number_from("CLRPROF_FINAL_GC", 0) != 0};
+            struct lifetime_options o = {getenv("CLRPROF_ROOTS"), getenv("CLRPROF_SNAPSHOT"), getenv("CLRPROF_ARENAS"), number_from("CLRPROF_FINAL_GC", 0) != 0,
+                                         number_from("CLRPROF_RECORD_FIRST", 0)};
             if (!lifetime_init(agent_info, &o))
                 return WIRE_FAILURE_OUT_OF_MEMORY;
             callbacks_install(WIRE_DATA_LIFETIME);

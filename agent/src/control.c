@@ -344,12 +344,12 @@ bool control_log(uint32_t kind, const void *payload, uint32_t bytes, bool needed
 }
 
 /* Who was off can always get on again. */
-static bool log_change(uint32_t level, uint32_t op, uint32_t thread, bool was_on)
+static bool log_change(uint32_t level, uint32_t op, uint32_t thread, uint32_t first, bool was_on)
 {
     struct {
         uint64_t time_ns;
-        uint32_t level, op, thread, reserved;
-    } record = {monotonic_ns(), level, op, thread, 0};
+        uint32_t level, op, thread, first;
+    } record = {monotonic_ns(), level, op, thread, first};
     return control_log(WIRE_RECORD_CONTROL, &record, sizeof record, !was_on);
 }
 
@@ -362,7 +362,7 @@ static uint64_t ticks_now(void)
 static void follow_functions(void)
 {
     bool now_off = (in_functions.only_inside && in_functions.inside == 0) || in_functions.outside != 0;
-    if (now_off == in_functions.off || !log_change(WIRE_LEVEL_FUNCTIONS, now_off ? WIRE_CONTROL_SUSPEND : WIRE_CONTROL_RESUME, 0, now_off))
+    if (now_off == in_functions.off || !log_change(WIRE_LEVEL_FUNCTIONS, now_off ? WIRE_CONTROL_SUSPEND : WIRE_CONTROL_RESUME, 0, 0, now_off))
         return;
     in_functions.off = now_off;
     take_effect(ticks_now());
@@ -389,7 +389,7 @@ void control_only_inside(bool only)
     word_unlock(&lock_word);
 }
 
-bool control_change(uint32_t level, uint32_t op, uint32_t thread)
+static bool change_level(uint32_t level, uint32_t op, uint32_t thread, uint32_t first)
 {
     struct level_state *levels[] = {&global, &process, own_thread == NULL ? NULL : &own_thread->level}, *l = levels[level - WIRE_LEVEL_GLOBAL], before;
     if (l == NULL)
@@ -400,7 +400,7 @@ bool control_change(uint32_t level, uint32_t op, uint32_t thread)
     before = *l;
     bool done = change(l, op), same = done && l->stopped == before.stopped && l->suspended == before.suspended;
     if (done && !same) {
-        done = log_change(level, op, thread, is_on(&before));
+        done = log_change(level, op, thread, first, is_on(&before));
         if (!done)
             *l = before; /* what cannot be told is not done */
     }
@@ -414,6 +414,16 @@ bool control_change(uint32_t level, uint32_t op, uint32_t thread)
     }
     word_unlock(&lock_word);
     return done;
+}
+
+bool control_change(uint32_t level, uint32_t op, uint32_t thread)
+{
+    return change_level(level, op, thread, 0);
+}
+
+bool control_stop_after(uint32_t collections)
+{
+    return change_level(WIRE_LEVEL_PROCESS, WIRE_CONTROL_STOP, 0, collections);
 }
 
 uint64_t control_changes_begin(void)

@@ -41,6 +41,8 @@ struct control_state control_look(uint64_t now);
 bool control_ask(uint64_t *known);
 /* A change of a level, by this thread and as to threads of this thread. False: a counter at its end, or no memory to tell it. */
 bool control_change(uint32_t level, uint32_t op, uint32_t thread);
+/* The process stops, because so many collections were to be recorded. */
+bool control_stop_after(uint32_t collections);
 /* Around changes that functions of the program make: up to here the thread is what it was, and what they take is the agent's own. */
 uint64_t control_changes_begin(void);
 void control_changes_end(uint64_t since); /* what that returned */

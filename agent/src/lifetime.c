@@ -14,6 +14,7 @@
 #include "arena.h"
 #include "changes.h"
 #include "collection.h"
+#include "control.h"
 #include "events.h"
 #include "heap.h"
 #include "recent.h"
@@ -33,6 +34,7 @@ bool lifetime_on;
 static bool final_wanted, final_now, is_last, looked_at;
 static bool collecting; /* between GarbageCollectionStarted and Finished: a runtime that loses one of them does no harm */
 static uint32_t lock_word; /* ranges come from several threads at once */
+static uint32_t first, first_ended; /* collections that are recorded, 0: all; of those, how many have ended */
 static struct list large = {.size = sizeof(uintptr_t)}; /* objects of LARGE_BYTES and more that were born since the last GC */
 static struct population known;                         /* of those born since: those in large, by place */
 static struct population pending;                       /* what had no site at the end of the last GC */
@@ -47,6 +49,8 @@ bool lifetime_init(void *profiler_info, const struct lifetime_options *o)
 {
     info = profiler_info;
     final_wanted = o->final_gc;
+    first = (uint32_t)o->first;
+    first_ended = 0;
     survival_init(o->roots);
     snapshot_init(info, o->directory, o->snapshot);
     statics_init(info);
@@ -249,6 +253,17 @@ static void count_uncollected(struct population born)
     }
 }
 
+/* A collection has ended, and the program has not gone on yet: nothing is allocated between it and the stop. One that ends in a pause is
+ * not recorded. A stop that cannot be told is tried again after the next collection. */
+static void stop_after_first(void)
+{
+    uint64_t pauses;
+    if (first_ended == first || control_is_off(&pauses))
+        return;
+    if (first_ended + 1 < first || control_stop_after(first))
+        first_ended++;
+}
+
 static hresult gc_finished(void *self)
 {
     (void)self;
@@ -280,6 +295,7 @@ static hresult gc_finished(void *self)
         loss(WIRE_LOSS_LIFETIME_FULL, 0, 0);
     arena_unlock();
     gc.suspend_ns = 0;
+    stop_after_first();
     if (is_last)
         events_end();
     else

@@ -30,6 +30,7 @@ struct lifetime_options {
     const char *roots, *snapshot; /* CLRPROF_ROOTS, CLRPROF_SNAPSHOT; NULL: the usual */
     const char *directory;        /* of the arenas */
     bool final_gc;                /* at the end */
+    uint64_t first;               /* nothing is recorded after so many collections; 0: without limit */
 };
 
 bool lifetime_init(void *info, const struct lifetime_options *o); /* the directory stays as long as objects are followed */

@@ -103,8 +103,8 @@ func (a *attachFlags) add(cmd *cobra.Command) {
 
 // atStart are flags of run for what a process has to be asked for at its start.
 var atStart = []string{"probes", "exclude-small", "cpu-counters", "events", "event-limit", "trace", "trace-limit",
-	"interactions", "mark-at", "mark-requests", "record-inside", "record-outside", instrument.FlagStartAt,
-	instrument.FlagStopAt, instrument.FlagPauseAt, instrument.FlagResumeAt}
+	"interactions", "mark-at", "mark-requests", "record-first", "record-inside", "record-outside",
+	instrument.FlagStartAt, instrument.FlagStopAt, instrument.FlagPauseAt, instrument.FlagResumeAt}
 
 // checkTime refuses what calls of a process that has started cannot be recorded with.
 func (a *attachFlags) checkTime(changed func(string) bool) error {

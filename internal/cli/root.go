@@ -27,6 +27,7 @@ const Version = "0.1.0"
 
 // environment is what a command sees of the world.
 type environment struct {
+	args           []string // of clrprof, without its name
 	stdin          io.Reader
 	stdout, stderr io.Writer
 	getenv         func(string) string
@@ -45,7 +46,7 @@ func Main(args []string, stdin io.Reader, stdout, stderr io.Writer) (code int) {
 			}
 		}
 	}()
-	e := &environment{stdin: stdin, stdout: stdout, stderr: stderr, getenv: os.Getenv}
+	e := &environment{args: args, stdin: stdin, stdout: stdout, stderr: stderr, getenv: os.Getenv}
 	root := newRoot(e)
 	root.SetArgs(withReport(root, args))
 	err := checkTopic(root, args)

@@ -91,6 +91,7 @@ type runFlags struct {
 	steer                  steerFlags
 	trace                  traceFlags
 	live                   string // address of the page, "" for none
+	ready                  readyFlag
 }
 
 func newRunCommand(e *environment) *cobra.Command {
@@ -111,6 +112,7 @@ func newRunCommand(e *environment) *cobra.Command {
 			"  clrprof run --exclude 'System.*' --exclude 'Microsoft.*' -- dotnet app.dll\n" +
 			"  clrprof run --after 2m --for 30s -- ./server\n" +
 			"  clrprof run --live -- ./server\n" +
+			"  clrprof run --wait-ready=30s -o load.clrprof -- ./server && ./load-test.sh\n" +
 			"  clrprof run --mark-at Shop.Orders.Load --mark-at Shop.Orders.Load:after -- ./server\n" +
 			"  clrprof run --time --record-inside Shop.Orders.Load -- ./server\n" +
 			"  clrprof run --time --interactions -- ./server\n" +
@@ -123,6 +125,9 @@ func newRunCommand(e *environment) *cobra.Command {
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := r.choose(cmd.Flags().Changed); err != nil {
 				return err
+			}
+			if r.ready.wanted(e) {
+				return r.ready.wait(e)
 			}
 			return r.run(e, args)
 		},
@@ -149,7 +154,8 @@ var runFlagGroups = []flagGroup{
 	{"times", "--trace FILE  --trace-limit SIZE  --events KINDS  --event-limit N  --cpu-counters A,B"},
 	{"", "--probes WAY"},
 	{"objects", "--snapshot WHEN  --roots WHICH  --final-gc"},
-	{"when", "--after TIME  --for TIME  --stop-when CONDITION  --paused  --stopped  --control-signals"},
+	{"when", "--after TIME  --for TIME  --stop-when CONDITION  --record-first N  --paused  --stopped"},
+	{"", "--control-signals  --wait-ready"},
 	{"calls", "--record-inside PATTERN  --record-outside PATTERN  --mark-at PATTERN  --mark-requests"},
 	{"", "--start-at PATTERN  --stop-at PATTERN  --pause-at PATTERN  --resume-at PATTERN"},
 	{"limits", "--memory-limit SIZE  --max-stack-depth N  --sample-counters MILLISECONDS"},
@@ -173,6 +179,8 @@ func (r *runFlags) add(cmd *cobra.Command) {
 		"the kernel where calls begin and end, six at most (clrprof counters --cpu lists them)")
 	r.addEvents(f)
 	r.trace.add(f)
+	r.steer.addFirst(f)
+	r.ready.add(f)
 }
 
 // addLifetime adds the flags of objects that are followed.
@@ -218,6 +226,11 @@ func (r *runFlags) addWatching(f *pflag.FlagSet) {
 }
 
 func (r *runFlags) run(e *environment, command []string) error {
+	pipe, err := openPathPipe(e)
+	if err != nil {
+		return err
+	}
+	defer pipe.close()
 	options, err := r.options(e, command)
 	if err != nil {
 		return err
@@ -228,7 +241,14 @@ func (r *runFlags) run(e *environment, command []string) error {
 	stop := make(chan struct{})
 	options.Stop = stop
 	stopWatching := watchKeyboard(notes, stop)
-	res, page, err := r.record(e, notes, options, collect.Run)
+	res, page, err := r.record(e, notes, options, func(o collect.Options) (collect.Result, error) {
+		opened := o.Opened
+		o.Opened = func(path string) {
+			opened(path)
+			pipe.send(path)
+		}
+		return collect.Run(o)
+	})
 	defer page.close()
 	if res.Running {
 		notes.say("stopped waiting: the command continues; what it did so far is recorded")
@@ -421,6 +441,9 @@ func (r *runFlags) choose(changed func(string) bool) error {
 	if err := r.steer.check(r.lifetime); err != nil {
 		return err
 	}
+	if err := r.ready.check(r.live); err != nil {
+		return err
+	}
 	if err := r.checkMeters(true); err != nil {
 		return err
 	}
@@ -516,7 +539,7 @@ func (r *runFlags) options(e *environment, command []string) (collect.Options, e
 			SystemEvents: systemevent.Variable(r.eventKinds, r.eventLimit),
 			MarkRequests: r.functions.markRequests,
 			Meters:       r.meters, MeterInterval: time.Duration(r.sample) * time.Millisecond,
-			Agent: e.getenv("CLRPROF_AGENT"), Kept: r.steer.keptSignals()},
+			Agent: e.getenv("CLRPROF_AGENT"), RecordFirst: uint32(r.steer.first), Kept: r.steer.keptSignals()},
 		Output: r.output, Name: targetName(command), Force: r.force, Filter: rules,
 		Facts: facts, Begin: now, Group: r.followGroups(), Sample: quantity.Nanoseconds(r.sample) * 1_000_000,
 		Meters: r.meters, MarkAt: r.functions.marks, Limits: r.functions.limits, Trace: traced,
@@ -638,6 +661,9 @@ func (r *runFlags) set() map[string]any {
 		set["sample_counters"] = r.sample
 	}
 	r.functions.set(set)
+	if r.steer.first > 0 {
+		set["record_first"] = r.steer.first
+	}
 	if len(r.meters) > 0 {
 		set["meter"] = r.meters
 	}

@@ -21,6 +21,7 @@ type steerFlags struct {
 	paused     bool
 	stopped    bool
 	after, For time.Duration
+	first      int // collections, 0: all
 	stopWhen   string
 	signals    bool
 }
@@ -39,6 +40,15 @@ func (s *steerFlags) add(f *pflag.FlagSet) {
 		"SIGUSR1 to clrprof pauses and resumes, SIGUSR2 makes a mark; without this flag the command gets both signals")
 }
 
+// maxFirst fits the agent's counter.
+const maxFirst = 1_000_000_000
+
+// addFirst adds what a process has to be asked for at its start.
+func (s *steerFlags) addFirst(f *pflag.FlagSet) {
+	f.IntVar(&s.first, "record-first", 0, "with --lifetime: record each process until this many garbage collections "+
+		"have ended; then it continues unrecorded, but its recorded objects are followed to their end")
+}
+
 // check refuses what contradicts itself. lifetime: objects are followed.
 func (s *steerFlags) check(lifetime bool) error {
 	switch {
@@ -46,6 +56,12 @@ func (s *steerFlags) check(lifetime bool) error {
 		return usage("--after and --for are durations, such as 30s")
 	case s.paused && s.after > 0:
 		return usage("--paused and --after exclude each other, because --after is paused until then")
+	}
+	switch {
+	case s.first > 0 && !lifetime:
+		return usage("--record-first needs --lifetime")
+	case s.first < 0 || s.first > maxFirst:
+		return usage("--record-first %d: want a number of collections, at most %d", s.first, maxFirst)
 	}
 	name, _, _ := strings.Cut(s.stopWhen, ">")
 	if strings.TrimSpace(name) == gcsCondition && !lifetime {

@@ -161,6 +161,10 @@ func (p *process) addControl(r *Recorder, record any) error {
 			}
 		case wire.LevelProcess:
 			p.rec.Change(op, at)
+			if record.First != 0 {
+				r.rec.Mark(session.Mark{Time: at, Name: markFirst, Text: fmt.Sprintf("%d collections", record.First),
+					Process: p.rec.ID(), Source: session.MarkRun})
+			}
 		case wire.LevelFunctions:
 			p.rec.ChangeByFunctions(op, at)
 		case wire.LevelThread:

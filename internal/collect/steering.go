@@ -39,6 +39,7 @@ const (
 	markFor      = "for"
 	markStopWhen = "stop-when"
 	markSignal   = "signal"
+	markFirst    = "record-first"
 )
 
 // controller is a Steering at work.

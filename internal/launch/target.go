@@ -32,14 +32,15 @@ var ErrStart = errors.New("cannot start the command")
 
 // What the agent reads from the environment of its process.
 const (
-	envArenas   = "CLRPROF_ARENAS"      // directory
-	envMemory   = "CLRPROF_MEMORY"      // bytes
-	envNodes    = "CLRPROF_NODES"       // of the trees of stacks
-	envDepth    = "CLRPROF_STACK_DEPTH" // frames
-	envLifetime = "CLRPROF_LIFETIME"    // 1: follow objects to their end
-	envFinalGC  = "CLRPROF_FINAL_GC"    // 1: collect at the end
-	envRoots    = "CLRPROF_ROOTS"       // gen2, every, induced, off, or N: each Nth collection
-	envSnapshot = "CLRPROF_SNAPSHOT"    // end, or N: of the heap after the first full collection from the Nth on
+	envArenas   = "CLRPROF_ARENAS"       // directory
+	envMemory   = "CLRPROF_MEMORY"       // bytes
+	envNodes    = "CLRPROF_NODES"        // of the trees of stacks
+	envDepth    = "CLRPROF_STACK_DEPTH"  // frames
+	envLifetime = "CLRPROF_LIFETIME"     // 1: follow objects to their end
+	envFinalGC  = "CLRPROF_FINAL_GC"     // 1: collect at the end
+	envRoots    = "CLRPROF_ROOTS"        // gen2, every, induced, off, or N: each Nth collection
+	envFirst    = "CLRPROF_RECORD_FIRST" // nothing is recorded after so many collections
+	envSnapshot = "CLRPROF_SNAPSHOT"     // end, or N: of the heap after the first full collection from the Nth on
 
 	envTime       = "CLRPROF_TIME"       // 1: record calls and their times
 	envNoMemory   = "CLRPROF_NO_MEMORY"  // 1: no allocations
@@ -67,10 +68,10 @@ const (
 )
 
 // agentVariables are all that are meant for the agent.
-var agentVariables = []string{envArenas, envMemory, envNodes, envDepth, envLifetime, envFinalGC, envRoots, envSnapshot,
-	envTime, envTrace, envNoMemory,
-	envCollector, EnvDormant, envInstrument, envProbes, envSmall, envMine, envFolder, envRules, envActions,
-	envInteractions, envRequests, envCounters, envEvents, envMeters, envMeterHook, envMeterInterval}
+var agentVariables = []string{envArenas, envMemory, envNodes, envDepth, envLifetime, envFinalGC, envRoots, envFirst,
+	envSnapshot, envTime, envTrace, envNoMemory, envCollector, EnvDormant, envInstrument, envProbes, envSmall,
+	envMine, envFolder, envRules, envActions, envInteractions, envRequests, envCounters, envEvents, envMeters,
+	envMeterHook, envMeterInterval}
 
 // Options tell how to start a target.
 type Options struct {
@@ -84,8 +85,10 @@ type Options struct {
 	Roots       string // with Lifetime: the collections whose roots are looked at, as in the agent's variable
 	// with Lifetime: the collection after which a snapshot of the heap is taken, as in the agent's variable; "": none
 	Snapshot string
-	Time     bool // record calls and their times
-	Trace    bool // with Time: and tell of each event of them
+	// with Lifetime: each process is recorded until so many collections have ended; 0: without this limit
+	RecordFirst uint32
+	Time        bool // record calls and their times
+	Trace       bool // with Time: and tell of each event of them
 	// with Time: counters that are read there, as in the agent's variable; "": none
 	CPUCounters string
 	// with Time: what of the operating system is listed, as in the agent's variable; "": nothing
@@ -246,6 +249,9 @@ func environment(o Options, agent string) []string {
 		}
 		if o.Snapshot != "" {
 			env = append(env, envSnapshot+"="+o.Snapshot)
+		}
+		if o.RecordFirst > 0 {
+			env = append(env, envFirst+"="+strconv.FormatUint(uint64(o.RecordFirst), 10))
 		}
 	}
 	if o.Time {
@@ -428,9 +434,12 @@ func fromKeyboard(s os.Signal) bool {
 	return err == nil && group == unix.Getpgrp()
 }
 
-// ExitCode is the target's exit code after Done, or 128 + the number of the signal that ended it, as shells say it.
-func (t *Target) ExitCode() int {
-	state := t.cmd.ProcessState
+// ExitCode is the target's exit code after Done.
+func (t *Target) ExitCode() int { return ExitCode(t.cmd.ProcessState) }
+
+// ExitCode is the exit code of a process that has ended, or 128 + the number of the signal that ended it, as shells say
+// it; 1 if nothing is known of its end.
+func ExitCode(state *os.ProcessState) int {
 	if state == nil {
 		return 1
 	}

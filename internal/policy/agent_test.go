@@ -31,13 +31,13 @@ var agentParts = []struct {
 	{"threads", 545, "threads.c threads.h", "allocations control dormant exceptions guest interactions memory names scopes time"},
 	{"allocations", 1970, "allocations.c allocations.h recent.c recent.h stack.c stack.h cfi.c cfi.h above.c above.h",
 		"control dormant guest lifetime machine memory names threads time"},
-	{"lifetime", 2320, "lifetime.c lifetime.h collection.h generations.c walk.c alive.c heap.c heap.h survival.c " +
+	{"lifetime", 2335, "lifetime.c lifetime.h collection.h generations.c walk.c alive.c heap.c heap.h survival.c " +
 		"survival.h snapshot.c snapshot.h changes.c changes.h events.c events.h",
 		"allocations control dormant guest machine memory names statics threads time"},
 	// Which static fields hold objects.
 	{"statics", 500, "statics.c statics.h", "dormant lifetime memory names"},
 	// What is recorded at the moment, and what the program can call.
-	{"control", 795, "control.c control.h api.c requests.c", "dormant guest lifetime memory rejit scopes threads time"},
+	{"control", 810, "control.c control.h api.c requests.c", "dormant guest lifetime memory rejit scopes threads time"},
 	// Probes that are taken out while nothing is recorded.
 	{"rejit", 260, "rejit.c rejit.h", "control guest memory probes"},
 	// In which functions a thread is recorded.

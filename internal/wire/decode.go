@@ -94,7 +94,7 @@ func decodeRecord(d *decoder, kind Kind) any {
 	case KindChanges:
 		return decodeChanges(d)
 	case KindControl:
-		return Control{TimeNS: d.u64(), Level: d.u32(), Op: d.u32(), Thread: d.u32(), Reserved: d.u32()}
+		return Control{TimeNS: d.u64(), Level: d.u32(), Op: d.u32(), Thread: d.u32(), First: d.u32()}
 	case KindMark:
 		return Mark{TimeNS: d.u64(), Thread: d.u32(), Number: d.u32(), Name: d.str(), Text: d.str()}
 	case KindProcessName:

@@ -205,11 +205,11 @@ type Change struct {
 
 // Control is a change of what is recorded that the program itself made.
 type Control struct {
-	TimeNS   uint64 `doc:"CLOCK_MONOTONIC"`
-	Level    uint32 `doc:"LevelGlobal and so on"`
-	Op       uint32 `doc:"ControlStart and so on"`
-	Thread   uint32 `doc:"id of the thread that made it, and of LevelThread: which it is about; 0: it had no id"`
-	Reserved uint32 `doc:""`
+	TimeNS uint64 `doc:"CLOCK_MONOTONIC"`
+	Level  uint32 `doc:"LevelGlobal and so on"`
+	Op     uint32 `doc:"ControlStart and so on"`
+	Thread uint32 `doc:"id of the thread that made it, and of LevelThread: which it is about; 0: it had no id"`
+	First  uint32 `doc:"0: the program made it; else it was made after so many collections, CLRPROF_RECORD_FIRST"`
 }
 
 // Mark is a moment that the program itself marked.

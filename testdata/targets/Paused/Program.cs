@@ -6,6 +6,7 @@
 //
 // or is watch: somebody else switches when it pleases. It works until recording has begun and ended, and tells how many objects it
 // made at least and at most while it was on;
+// or is collections: it works before and after each of ROUNDS collections, and three more, of which only ROUNDS are to be recorded;
 // or is marks: ROUNDS marks in a loop, until there is no room for more; then it tries to pause.
 //
 // Compiled with integrations/control/Control.cs. Each function below counts what it does in a phase that is recorded; the counts
@@ -43,6 +44,8 @@ namespace Paused
                 return Watch();
             if (who == "often")
                 return Often(rounds);
+            if (who == "collections")
+                return Collections(rounds);
             Switch(false); // so that all that it takes is there
             Switch(true);
             for (int i = 0; i < rounds; i++)
@@ -95,6 +98,29 @@ namespace Paused
                 Phases.Leaf(true);
             Truth.OfType(typeof(Recorded), N, N * Size.Object(8));
             Console.WriteLine("{\"truth\":\"marks\",\"done\":" + done + ",\"refused\":" + refused + "}");
+            return Calls.Print();
+        }
+
+        /// <summary>
+        /// Only what comes before the end of so many collections is recorded, however old the objects are that are collected. Objects of
+        /// before are kept, and die later.
+        /// </summary>
+        static int Collections(int recorded)
+        {
+            for (int i = 0; i < recorded + 3; i++)
+            {
+                bool on = GC.CollectionCount(0) < recorded;
+                if (GC.CollectionCount(0) != i || Profile.IsRecording != on)
+                    throw new InvalidOperationException("collections: " + GC.CollectionCount(0) + ", recording: " + !on);
+                Phases.Work(on);
+                GC.Collect(i % 3);
+            }
+            kept.Clear();
+            GC.Collect();
+            Calls.By(Calls.Method(typeof(Program), "Collections"), Of("Work"), recorded);
+            Calls.By(Of("Work"), Of("Leaf"), (long)recorded * N);
+            Made(typeof(Recorded), (long)recorded * N, Size.Object(8));
+            Made(typeof(Kept), recorded, Size.Object(24));
             return Calls.Print();
         }
 
