@@ -92,6 +92,9 @@ func TestFlameShapes(t *testing.T) {
 	machine.RawName, machine.Name = "MoveNext", "Store.Load() [async]"
 	p := open(t, b)
 	p.visit("view=flame", "canvas[data-boxes]")
+	if first := eval[string](p, `document.querySelector(".legend li").innerText`); first != "Shop.dll" {
+		t.Errorf("the legend begins with %s, which has more bytes of its own, and not with the user's module", first)
+	}
 	says := func(command, note string) {
 		p.t.Helper()
 		p.until(fmt.Sprintf(`document.querySelector(".command code")?.innerText.endsWith(%q) &&

@@ -19,14 +19,14 @@ export function paint(f: Frames, dark: boolean): Paint {
 
 const nothing = () => "";
 
-/** The names that have most, of those that frames have themselves. */
-function legend(f: Frames, names: string[], of: (i: number) => number, fill: (name: number) => string, text: (name: string) => string, what: string): Meaning[] {
+/** The names that have most, of those that frames have themselves: first those that one looks for. */
+function legend(f: Frames, names: string[], of: (i: number) => number, fill: (name: number) => string, text: (name: string) => string, what: string, first: boolean[] = []): Meaning[] {
   const sums = new Float64Array(names.length), there = new Set<number>();
   for (let i = 0; i < f.count; i++) {
     const n = f.name[i] === hiddenName ? names.length : of(i);
     if (n < names.length) { sums[n] += f.own[i]; there.add(n); }
   }
-  const list = [...there].sort((a, b) => sums[b] - sums[a] || a - b);
+  const list = [...there].sort((a, b) => Number(first[b] ?? false) - Number(first[a] ?? false) || sums[b] - sums[a] || a - b);
   const out: Meaning[] = list.slice(0, mostNamed).map((n) => ({ fill: fill(n), text: text(names[n]) }));
   if (list.length > mostNamed) out.push({ fill: "", text: `and ${formatCount(list.length - mostNamed)} more ${what}, each in its colour` });
   return out;
@@ -39,7 +39,7 @@ function byModule(f: Frames, dark: boolean): Paint {
     return ofModule(m, m !== "" && (!known || f.user_code[n]), dark);
   });
   const of = (i: number) => f.module[f.name[i]];
-  return { fill: (i) => fills[of(i)], mark: nothing, said: nothing, legend: legend(f, f.modules, of, (n) => fills[n], (m) => m || "no module", "modules") };
+  return { fill: (i) => fills[of(i)], mark: nothing, said: nothing, legend: legend(f, f.modules, of, (n) => fills[n], (m) => m || "no module", "modules", f.user_code) };
 }
 
 /** What the ends of objects are called. */

@@ -43,7 +43,7 @@ export function chosen(sheet: Sheet, keys: string[]): Shown[] {
     const at = sheet.columns.findIndex((c) => c.key === key);
     return { column: sheet.columns[at], at, least: 0 };
   }).filter((c) => c.at >= 0 && (c.column.kind !== "percent" || hasPercents()));
-  const names = ["name", "place", "key", "number", "instruction_address"];
+  const names = ["name", "interaction_text", "place", "key", "number", "instruction_address"];
   for (const name of names) {
     const i = out.findIndex((c) => c.column.key === name);
     if (i >= 0) { out.unshift(...out.splice(i, 1)); break; }
@@ -65,6 +65,7 @@ export const inset = (level: number, step: number) => Math.round(level <= 6 ? le
 function width(c: Column, first: number, least: number): string {
   const room = (from: number, to: number) => `minmax(${Math.max(from, least)}px, ${Math.max(to, least)}px)`;
   if (c.key === "place") return "minmax(190px, 2fr)";
+  if (c.key === "text") return "minmax(240px, 4fr)"; // of a mark
   if (c.key === "function") return "minmax(240px, 4fr)"; // of a place, which says little without it
   if (first) return c.kind === "name" ? `minmax(${first}px, 4fr)` : isNumeric(c) ? room(72, 112) : "minmax(120px, 1fr)";
   switch (c.kind) {
@@ -205,7 +206,7 @@ export function Rows({ total, children, label, head, grid, role, minWidth, onKey
 }
 
 export function widthOf(columns: Shown[]): number {
-  const of = (c: Column, first: boolean) => c.key === "place" ? 150 : c.key === "function" ? 240 : c.kind !== "name" ? 104 : first ? nameWidth() : 130;
+  const of = (c: Column, first: boolean) => c.key === "place" ? 150 : c.key === "function" || c.key === "text" ? 240 : c.kind !== "name" ? 104 : first ? nameWidth() : 130;
   return columns.reduce((sum, c, i) => sum + Math.max(of(c.column, i === 0), c.least), 0);
 }
 
