@@ -230,13 +230,19 @@ func closures(f *facts, u *analysis.Use) bool {
 		f.trait(u.Type) == session.TraitDelegate)
 }
 
-// stateMachines are those of async methods, on the heap since they waited, and of iterators: Program/<Items>d__3.
+// stateMachines are those of the user's async methods, on the heap since they waited, and of iterators:
+// Program/<Items>d__3. The user cannot change an async method of the framework, which is called in between.
 func stateMachines(f *facts, u *analysis.Use) bool {
 	name := f.typeName(u.Type)
 	last := name[strings.LastIndexAny(name, "./")+1:]
-	return strings.HasPrefix(last, "AsyncStateMachineBox`") || strings.HasPrefix(last, "StateMachineBox`") ||
-		len(u.Chain) == 0 && strings.HasPrefix(last, "<") && strings.Contains(last, ">d__")
+	if strings.HasPrefix(last, "AsyncStateMachineBox`") || strings.HasPrefix(last, "StateMachineBox`") {
+		return !f.calls(u, isNoBuilder)
+	}
+	return len(u.Chain) == 0 && strings.HasPrefix(last, "<") && strings.Contains(last, ">d__")
 }
+
+// isNoBuilder reports whether a function is none of those that run an async method.
+func isNoBuilder(name string) bool { return !strings.HasPrefix(name, "System.Runtime.CompilerServices.") }
 
 // lockWaits begin the names of functions in which a thread waits for a lock. Monitor.Wait waits for a pulse.
 var lockWaits = []string{"System.Threading.Monitor.Enter", "System.Threading.Monitor.TryEnter",
