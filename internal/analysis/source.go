@@ -19,6 +19,7 @@ type Source struct {
 	hotPaths  map[session.TypeID][]session.TypePath // those that are stored; nil until something needs it
 	below     *children[session.PathValue]          // of the call tree; nil until something needs it
 	beneath   *children[session.PathTime]           // likewise
+	works     *children[session.PathTime]           // likewise, of which the CPU time alone is known
 	traced    *shapedRows                           // where rows of the call tree went; nil: nobody asks
 }
 

@@ -150,6 +150,31 @@ func (v *Source) PathTimeChildren(parent session.PathID) ([]session.PathTime, er
 	return v.beneath.of(parent), nil
 }
 
+// PathWorkChildren is PathTimeChildren for who needs the inclusive CPU time alone: other times, and calls, can be zero.
+func (v *Source) PathWorkChildren(parent session.PathID) ([]session.PathTime, error) {
+	if v.derived != nil || v.beneath != nil {
+		return v.PathTimeChildren(parent)
+	}
+	if v.works == nil {
+		stored, err := v.session.PathWorkList()
+		if err != nil {
+			return nil, err
+		}
+		if stored == nil {
+			return v.PathTimeChildren(parent)
+		}
+		if v.works, err = v.storedChildren(stored); err != nil {
+			return nil, err
+		}
+	}
+	return v.works.of(parent), nil
+}
+
+// storedChildren prepares to find rows of a list.
+func (v *Source) storedChildren(list *session.PathTimeList) (*children[session.PathTime], error) {
+	return checkedChildren(v, treeRows[session.PathTime]{list.Len(), list.Link, list.At, nil})
+}
+
 // findBeneath prepares to find times by the path above them. Only the rows are made that are found.
 func (v *Source) findBeneath() error {
 	if x := v.derived; x != nil && x.times.nodes != nil && !x.made[derivedTimePaths] {
@@ -163,8 +188,7 @@ func (v *Source) findBeneath() error {
 			return err
 		}
 		if stored != nil {
-			v.beneath, err = checkedChildren(v,
-				treeRows[session.PathTime]{stored.Len(), stored.Link, stored.At, nil})
+			v.beneath, err = v.storedChildren(stored)
 			return err
 		}
 	}

@@ -66,7 +66,7 @@ func (c *context) functionValues() ([]functionValue, error) {
 				one.id, one.amounts = a.Function, a.Amounts
 			}
 			if t != nil {
-				one.id, one.time = t.Function, single(t.TimeValue, t.SingleCalls)
+				one.id, one.time = t.Function, single(&t.TimeValue, &t.SingleCalls)
 			}
 			one.time = c.orNone(one.time, c.functions.get(one.id).Process)
 			list = append(list, one)

@@ -415,7 +415,7 @@ func (c *context) eachPath(fn func(row *Row, above session.PathID) error, about 
 			}
 			if t != nil {
 				row.path, above, row.process, row.function = t.ID, t.Parent, t.Process, t.Function
-				time = rowTime{t.TimeValue, t.SingleCalls, true}
+				time = rowTime{t.TimeValue, &t.SingleCalls}
 				row.time = &time
 			}
 			if err == nil {

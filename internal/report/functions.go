@@ -110,7 +110,7 @@ func (b *builder) groupsOf(by analysis.By) ([]functionGroup, error) {
 	for _, n := range namespaces {
 		row := Row{kind: rowNamespace, process: n.Process, text: cmp.Or(n.Name, analysis.NoNamespace), values: n.Memory}
 		if b.hasTime() {
-			row.time = single(n.Time, n.Single)
+			row.time = single(&n.Time, &n.Single)
 		}
 		row.time = b.orNone(row.time, row.process)
 		out = append(out, functionGroup{row, n.Functions})
@@ -134,7 +134,7 @@ func (b *builder) inRange(list []Row) (all, in []Row, err error) {
 	in = slices.DeleteFunc(list, func(r Row) bool { return !wanted[r.function] })
 	row := Row{kind: rowRange, text: "(range " + b.options.Range + ")", values: r.Memory}
 	if b.hasTime() {
-		row.time = single(r.Time, r.Single)
+		row.time = single(&r.Time, &r.Single)
 	}
 	return []Row{row}, in, nil
 }

@@ -92,29 +92,7 @@ func (s *Summary) addUserTimes(top int) error {
 	if err != nil {
 		return err
 	}
-	type key struct {
-		by   session.FunctionID
-		from analysis.Place
-	}
-	list, at := make([]Row, 0, len(all)), make(map[key]int, len(all))
-	for _, t := range all {
-		if t.From.Function == 0 {
-			continue
-		}
-		t.Function = s.context.madeBy(t.Function, t.From)
-		k := key{t.Function, t.From}
-		if i, known := at[k]; known { // what starts a method and what suspends it
-			sum := list[i].time.Inclusive.Add(t.Time)
-			list[i].time.Times = q.Times{Inclusive: sum, Exclusive: sum}
-			continue
-		}
-		at[k] = len(list)
-		f := s.context.functions.get(t.Function)
-		value := session.TimeValue{Times: q.Times{Inclusive: t.Time, Exclusive: t.Time}}
-		list = append(list, Row{kind: rowFunction, function: t.Function, module: f.Module, process: f.Process,
-			from: t.From,
-			time: &rowTime{TimeValue: value}})
-	}
+	list := s.userWorks(all)
 	s.works = list
 	if err := s.addRows(sectionWork, "Where your code works most: CPU time", "cpu_exclusive", workText, pointed(list),
 		top, Row{}); err != nil {
@@ -129,6 +107,39 @@ func (s *Summary) addUserTimes(top int) error {
 		return err
 	}
 	return s.addUserAwaits(top)
+}
+
+// userWorks are the rows of times of user code. What starts a method and what suspends it is one with what the method
+// did itself.
+func (s *Summary) userWorks(all []analysis.UserTime) []Row {
+	at := map[analysis.Place]int{} // 1 + the row of the method itself, where something else is one with it
+	for i := range all {
+		if t := &all[i]; s.context.madeBy(t.Function, t.From) != t.Function {
+			at[t.From] = 0
+		}
+	}
+	list, times := make([]Row, 0, len(all)), make([]rowTime, len(all))
+	for i := range all {
+		t := &all[i]
+		if t.From.Function == 0 {
+			continue
+		}
+		by := s.context.madeBy(t.Function, t.From)
+		row, several := at[t.From]
+		if several = several && by == t.From.Function; several && row > 0 {
+			sum := list[row-1].time.Inclusive.Add(t.Time)
+			list[row-1].time.Times = q.Times{Inclusive: sum, Exclusive: sum}
+			continue
+		}
+		if several {
+			at[t.From] = len(list) + 1
+		}
+		f := s.context.functions.get(by)
+		times[i].Times = q.Times{Inclusive: t.Time, Exclusive: t.Time}
+		list = append(list, Row{kind: rowFunction, function: by, module: f.Module, process: f.Process, from: t.From,
+			time: &times[i]})
+	}
+	return list
 }
 
 // addUserAwaits adds how long async methods of the user waited without a thread, which is what a server's do most.

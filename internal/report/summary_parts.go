@@ -29,16 +29,17 @@ type part struct {
 type parting struct {
 	context *context
 	weight  func(cost) int64
+	below   func(*Row) ([]Row, error) // a row of the call tree
 	whole   int64
 	steps   int
 }
 
 // findParts says which calls have the largest parts of the CPU time, or of the bytes where no calls were timed.
 func (s *Summary) findParts() error {
-	p := parting{context: s.context, weight: byBytes, whole: int64(s.Total.Bytes)}
+	p := parting{context: s.context, weight: byBytes, below: s.context.pathsBelow, whole: int64(s.Total.Bytes)}
 	what, least := "bytes", int64(leastBytes)
 	if s.Timing != nil {
-		p.weight = func(w cost) int64 { return int64(w.time.CPU) }
+		p.weight, p.below = func(w cost) int64 { return int64(w.time.CPU) }, s.context.worksBelow
 		p.whole, what, least = int64(s.Timing.Total.Inclusive.CPU), "CPU time", leastWork
 	}
 	if p.whole < least || s.Timing == nil && len(s.causes) > 0 &&
@@ -74,7 +75,7 @@ func (p *parting) follow(from Row) ([]part, error) {
 	var last []part
 	rows := []Row{from}
 	for {
-		parts, err := p.below(rows)
+		parts, err := p.parts(rows)
 		if err != nil || len(parts) == 0 {
 			return last, err
 		}
@@ -85,16 +86,16 @@ func (p *parting) follow(from Row) ([]part, error) {
 	}
 }
 
-// below are the nearest user functions below some rows that weigh enough, the heaviest first. Code of the framework in
+// parts are the nearest user functions below some rows that weigh enough, the heaviest first. Code of the framework in
 // between is passed, and Main, of which everybody knows that most is in calls of it.
-func (p *parting) below(rows []Row) ([]part, error) {
+func (p *parting) parts(rows []Row) ([]part, error) {
 	var parts []part
 	at := map[session.FunctionID]int{}
 	for len(rows) > 0 && p.steps < maxPartSteps {
 		from := rows[0]
 		rows = rows[1:]
 		p.steps++
-		callees, err := p.context.pathsBelow(&from)
+		callees, err := p.below(&from)
 		if err != nil {
 			return nil, err
 		}

@@ -12,8 +12,7 @@ import (
 // rowTime is what a row has of times.
 type rowTime struct {
 	session.TimeValue
-	session.SingleCalls
-	single bool // SingleCalls says something: the row has calls of its own
+	calls *session.SingleCalls // those of the row itself; nil: it has none
 }
 
 // parts of a time that have columns: the key of a column is the part with the rule after it.
@@ -157,7 +156,10 @@ func timeColumns() []Column {
 			lower := strings.ToLower(title)
 			one := func(pick func(session.Range) q.Nanoseconds) func(*context, *Row) Cell {
 				return timed(func(c *context, t *rowTime) Cell {
-					return c.extreme(t, pick(part.of(&t.Extremes, rule.inclusive)))
+					if t.calls == nil {
+						return Cell{Empty: true}
+					}
+					return c.extreme(t, pick(part.of(&t.calls.Extremes, rule.inclusive)))
 				})
 			}
 			out = append(out,
@@ -165,11 +167,14 @@ func timeColumns() []Column {
 				Column{Key: key + "_percent", Title: "%", Kind: Percent, cell: share(part.value, part.value)},
 				Column{Key: "avg_" + key, Title: "Avg " + lower, Kind: Duration,
 					cell: timed(func(c *context, t *rowTime) Cell {
-						sum := part.nodes(&t.SingleCalls)
+						if t.calls == nil {
+							return Cell{Empty: true}
+						}
+						sum := part.nodes(t.calls)
 						if !rule.inclusive {
 							sum = part.value(c, t.Exclusive)
 						}
-						return c.average(t, sum, part.of(&t.Extremes, rule.inclusive))
+						return c.average(t, sum, part.of(&t.calls.Extremes, rule.inclusive))
 					})},
 				Column{Key: "min_" + key, Title: "Min " + lower, Kind: Duration,
 					cell: one(func(r session.Range) q.Nanoseconds { return r.Min })},
@@ -200,7 +205,7 @@ func timeColumns() []Column {
 // average is the mean of single calls. Those that run count as long as they have run. There is none of raw times, of
 // which the parts of single calls are not known.
 func (c *context) average(t *rowTime, sum q.Nanoseconds, of session.Range) Cell {
-	if !t.single || t.Calls <= 0 || c.raw {
+	if t.Calls <= 0 || c.raw {
 		return Cell{Empty: true}
 	}
 	mean := sum / q.Nanoseconds(t.Calls)
@@ -216,7 +221,7 @@ func (c *context) average(t *rowTime, sum q.Nanoseconds, of session.Range) Cell 
 
 // extreme is the least or greatest of the calls that ended, in the whole run.
 func (c *context) extreme(t *rowTime, n q.Nanoseconds) Cell {
-	if !t.single || t.Calls <= t.Running || c.raw || !c.source.SingleCalls() {
+	if t.Calls <= t.Running || c.raw || !c.source.SingleCalls() {
 		return Cell{Empty: true}
 	}
 	return numberCell(n)

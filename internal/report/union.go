@@ -49,7 +49,7 @@ func (c *context) orNone(t *rowTime, p session.ProcessID) *rowTime {
 }
 
 // single is the time of a row that has calls of its own, place of one that has not.
-func single(v session.TimeValue, s session.SingleCalls) *rowTime { return &rowTime{v, s, true} }
+func single(v *session.TimeValue, calls *session.SingleCalls) *rowTime { return &rowTime{*v, calls} }
 
 func place(v session.TimeValue) *rowTime { return &rowTime{TimeValue: v} }
 
@@ -102,6 +102,12 @@ func (c *context) pathsBelow(r *Row) ([]Row, error) {
 	return c.pathRows(r, amounts, times), nil
 }
 
+// worksBelow is pathsBelow for who needs the inclusive CPU time alone.
+func (c *context) worksBelow(r *Row) ([]Row, error) {
+	times, err := c.source.PathWorkChildren(r.path)
+	return c.pathRows(r, nil, times), err
+}
+
 // pathRows are the rows of paths below a row.
 func (c *context) pathRows(r *Row, amounts []session.PathValue, times []session.PathTime) []Row {
 	var list []Row
@@ -116,7 +122,7 @@ func (c *context) pathRows(r *Row, amounts []session.PathValue, times []session.
 			}
 			row := c.pathRow(*a)
 			if t != nil {
-				row.time = single(t.TimeValue, t.SingleCalls)
+				row.time = single(&t.TimeValue, &t.SingleCalls)
 			}
 			row.time = c.orNone(row.time, row.process)
 			list = append(list, row)
@@ -162,7 +168,7 @@ func (c *context) joined(amounts []session.CallValue, times []session.CallTime) 
 			one = call{a.Caller, a.Callee, a.Amounts, nil}
 		}
 		if t != nil {
-			one.caller, one.callee, one.time = t.Caller, t.Callee, single(t.TimeValue, t.SingleCalls)
+			one.caller, one.callee, one.time = t.Caller, t.Callee, single(&t.TimeValue, &t.SingleCalls)
 		}
 		one.time = c.orNone(one.time, c.functions.get(one.callee).Process)
 		list = append(list, one)
@@ -189,7 +195,7 @@ func (c *context) moduleRows() ([]Row, error) {
 			}
 			row := Row{kind: rowModule, module: a.Module, process: c.modules.get(a.Module).Process, values: a.Amounts}
 			if t != nil {
-				row.time = single(t.TimeValue, t.SingleCalls)
+				row.time = single(&t.TimeValue, &t.SingleCalls)
 			}
 			row.time = c.orNone(row.time, row.process)
 			list = append(list, row)

@@ -33,8 +33,21 @@ const (
 	pathFunctionColumn
 )
 
+// pathWorkColumn is the position of the inclusive CPU time.
+var pathWorkColumn = slices.Index(pathTimeTable.columns, "cpu_inclusive")
+
 // PathTimeList returns the rows of PathTimes; nil: it cannot, as they were not written in the order of id.
 func (s *Session) PathTimeList() (*PathTimeList, error) {
+	return s.pathTimeList(func(int) bool { return true })
+}
+
+// PathWorkList is PathTimeList for who needs the inclusive CPU time alone: all other times and calls of its rows are
+// zero.
+func (s *Session) PathWorkList() (*PathTimeList, error) {
+	return s.pathTimeList(func(column int) bool { return column <= pathFunctionColumn || column == pathWorkColumn })
+}
+
+func (s *Session) pathTimeList(wanted func(column int) bool) (*PathTimeList, error) {
 	out := &PathTimeList{}
 	if s.absent[pathTimeTable.name] {
 		return out, nil
@@ -43,7 +56,7 @@ func (s *Session) PathTimeList() (*PathTimeList, error) {
 		var links []PathLink
 		var chunk pathTimeChunk
 		decode = func() (err error) {
-			links, chunk.columns, err = narrowPathTimes(c)
+			links, chunk.columns, err = narrowPathTimes(c, wanted)
 			return err
 		}
 		return decode, func() error {
@@ -63,11 +76,11 @@ func (s *Session) PathTimeList() (*PathTimeList, error) {
 	return out, nil
 }
 
-// narrowPathTimes decodes the rows of a chunk.
-func narrowPathTimes(c *chunk) ([]PathLink, []columns.Narrow, error) {
+// narrowPathTimes decodes the rows of a chunk, of those columns that are wanted.
+func narrowPathTimes(c *chunk, wanted func(column int) bool) ([]PathLink, []columns.Narrow, error) {
 	links, narrow := make([]PathLink, c.rows), make([]columns.Narrow, max(c.columns, len(pathTimeTable.columns)))
 	var wrong error
-	err := columns.EachColumn(c.data, c.rows, c.columns, func(i int, column []int64) {
+	err := columns.EachColumn(c.data, c.rows, c.columns, wanted, func(i int, column []int64) {
 		switch i {
 		case pathColumn, pathParentColumn, pathProcessColumn, pathFunctionColumn:
 			if least, most := slices.Min(column), slices.Max(column); least < 0 || most > math.MaxUint32 {

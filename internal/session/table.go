@@ -222,12 +222,13 @@ const maxExpectedRows = 1 << 20
 // maxExpectedBytes is the same for packed tables, of which rows are small. It is not touched before there are rows.
 const maxExpectedBytes = 256 << 20
 
-// expectedRows guesses how many rows a read returns, from the largest id.
+// expectedRows guesses how many rows a read returns: from the largest id where there is one, which is found at once.
 func expectedRows[T any](conn *sqlite.Conn, t table[T]) int64 {
+	rows := "max(id)"
 	if t.order != "id" {
-		return 0
+		rows = "count(*)"
 	}
-	stmt, err := conn.Prepare("SELECT max(id) FROM " + t.name)
+	stmt, err := conn.Prepare("SELECT " + rows + " FROM " + t.name)
 	if err != nil {
 		return 0 // the read itself will say it
 	}

@@ -79,6 +79,17 @@ func TestPathTimeList(t *testing.T) {
 			t.Fatalf("row %d is %+v, want %+v", i, got, want)
 		}
 	}
+	works, err := w.PathWorkList()
+	if err != nil || works == nil || works.Len() != len(rows) {
+		t.Fatal(works, err)
+	}
+	for i, full := range rows {
+		want := PathTime{ID: full.ID, Parent: full.Parent, Process: full.Process, Function: full.Function, Level: full.Level}
+		want.Inclusive.CPU = full.Inclusive.CPU
+		if got := works.At(i); got != want || works.Link(i) != (PathLink{want.ID, want.Parent}) {
+			t.Fatalf("the work of row %d is %+v, want %+v", i, got, want)
+		}
+	}
 	b := block(pathTimeTable, rows[:1]) // a second time
 	if err := w.insertChunk(pathTimeTable.name, b); err != nil {
 		t.Fatal(err)
