@@ -83,6 +83,11 @@ func (x *derivation) need(part derivedPart) {
 	}
 }
 
+// hasMemory reports whether something was allocated of what is selected.
+func (x *derivation) hasMemory() bool {
+	return slices.ContainsFunc(x.own, func(a q.Amount) bool { return !a.IsZero() })
+}
+
 // callTree returns the tree of paths.
 func (x *derivation) callTree() *callTree {
 	if x.tree == nil {
@@ -227,7 +232,7 @@ func (d *Data) modulesOf(functions []int32) []int32 {
 // derivePart computes a part of the tables. All but derivedPlaces depends on who is on the stack, and not on where in a
 // function.
 func (d *Data) derivePart(x *derivation, part derivedPart) {
-	if !slices.ContainsFunc(x.own, func(a q.Amount) bool { return !a.IsZero() }) {
+	if !x.hasMemory() {
 		return
 	}
 	switch part {
@@ -236,13 +241,13 @@ func (d *Data) derivePart(x *derivation, part derivedPart) {
 	case derivedFunctions, derivedModules:
 		d.deriveGroups(x, part)
 	default:
-		tree, out := x.callTree(), x.Derived
-		own, inclusive := tree.amounts()
+		tree := x.callTree()
 		if part == derivedPaths {
-			d.derivePaths(out, tree, own, inclusive)
-		} else {
-			d.deriveCalls(out, calltree.Calls(tree.Tree, own, inclusive, tree.function))
+			x.Paths = d.pathAmounts(tree).list()
+			return
 		}
+		own, inclusive := tree.amounts()
+		d.deriveCalls(x.Derived, calltree.Calls(tree.Tree, own, inclusive, tree.function))
 	}
 }
 
@@ -290,18 +295,50 @@ func groupAmounts(tree calltree.Tree, own, inclusive []q.Amount, group []int32, 
 	return combine(calltree.Presence(tree, inclusive, group, groups), calltree.Sum(own, group, groups))
 }
 
-// derivePaths computes the rows of the call tree.
-func (d *Data) derivePaths(out *session.Derived, tree *callTree, own, inclusive []q.Amount) {
-	levels := tree.Levels()
+// pathAmounts are the rows of the call tree, each made when it is asked for: there can be a million.
+type pathAmounts struct {
+	data           *Data
+	tree           *callTree
+	own, inclusive []q.Amount // by path
+	levels         []int32
+	of             []int32 // the path of each row
+}
+
+func (d *Data) pathAmounts(tree *callTree) *pathAmounts {
+	out := &pathAmounts{data: d, tree: tree, levels: tree.Levels(), of: make([]int32, 0, tree.Len())}
+	out.own, out.inclusive = tree.amounts()
 	for i, m := range tree.merged {
-		if function := &d.Functions[tree.function[i]]; tree.memory.keep[m] {
-			out.Paths = append(out.Paths, session.PathValue{
-				ID: session.PathID(i + 1), Parent: session.PathID(tree.Parent[i] + 1), Level: int64(levels[i]) + 1,
-				Process: function.Process, Function: function.ID,
-				Amounts: q.Amounts{Inclusive: inclusive[i], Exclusive: own[i]},
-			})
+		if tree.memory.keep[m] {
+			out.of = append(out.of, int32(i))
 		}
 	}
+	return out
+}
+
+// link returns where a row is in the tree.
+func (p *pathAmounts) link(row int) session.PathLink {
+	i := p.of[row]
+	return session.PathLink{ID: session.PathID(i + 1), Parent: session.PathID(p.tree.Parent[i] + 1)}
+}
+
+// at returns a row.
+func (p *pathAmounts) at(row int) session.PathValue {
+	i := p.of[row]
+	function := &p.data.Functions[p.tree.function[i]]
+	return session.PathValue{
+		ID: session.PathID(i + 1), Parent: session.PathID(p.tree.Parent[i] + 1), Level: int64(p.levels[i]) + 1,
+		Process: function.Process, Function: function.ID,
+		Amounts: q.Amounts{Inclusive: p.inclusive[i], Exclusive: p.own[i]},
+	}
+}
+
+// list makes all rows.
+func (p *pathAmounts) list() []session.PathValue {
+	out := make([]session.PathValue, len(p.of))
+	for row := range out {
+		out[row] = p.at(row)
+	}
+	return out
 }
 
 // eachModule calls fn with the groups of modulesOf, in the order of id: 0 is that of the functions without a

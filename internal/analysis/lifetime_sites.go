@@ -47,6 +47,25 @@ func (l *lifetimeList) died(row int32, generation int64) *q.Amount {
 	return &l.dead[generation][row]
 }
 
+// deadIn returns what of a row died in a generation.
+func (l *lifetimeList) deadIn(row, generation int) q.Amount {
+	if l.dead[generation] == nil {
+		return q.Amount{}
+	}
+	return l.dead[generation][row]
+}
+
+// collected returns all of a row that died.
+func (l *lifetimeList) collected(row int) q.Amount {
+	var sum q.Amount
+	for _, dead := range l.dead {
+		if dead != nil {
+			sum = sum.Add(dead[row])
+		}
+	}
+	return sum
+}
+
 // clear makes the lifetime of a row zero.
 func (l *lifetimeList) clear(row int) {
 	l.born[row] = q.Amount{}
@@ -59,7 +78,20 @@ func (l *lifetimeList) clear(row int) {
 
 // total returns the sum of all rows.
 func (l *lifetimeList) total() Lifetime {
-	return l.sum(make([]int32, len(l.born)), 1)[0]
+	out := Lifetime{Born: totalOf(l.born)}
+	for g, dead := range l.dead {
+		out.Dead[g] = totalOf(dead)
+	}
+	return out
+}
+
+// totalOf returns the sum of amounts.
+func totalOf(list []q.Amount) q.Amount {
+	var sum q.Amount
+	for _, a := range list {
+		sum = sum.Add(a)
+	}
+	return sum
 }
 
 // sum returns the lifetimes of groups of rows: group[i] is below groups, or none.

@@ -141,6 +141,7 @@ type Data struct {
 	attributed *attribution // nil until something needs it
 	amounts    []q.Amount   // of sites, likewise
 	grows      []bool       // sites that only grow, likewise
+	ends       *Lifetimes   // of sites, likewise
 }
 
 // Load reads the recorded and resolved tables of s and checks their references. Everything is selected.
@@ -312,6 +313,9 @@ func (d *Data) find(table string, slice session.SliceID, site session.SiteID) (s
 
 // SiteAmounts returns what each site allocated, in the order of Sites. It is kept, and not to be changed.
 func (d *Data) SiteAmounts() ([]q.Amount, error) {
+	if d.amounts != nil {
+		return d.amounts, nil // which two may ask for at once
+	}
 	out, err := d.addUpSites()
 	if err == nil {
 		d.amounts = out

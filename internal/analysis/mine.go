@@ -49,6 +49,7 @@ func (d *Data) userFunctions() []bool {
 type attribution struct {
 	function []int32 // by position; none: to framework code that no user code called
 	nearest  []int32 // the innermost node of user code, none if there is none
+	places   *places // nil until something needs it
 }
 
 // attribute walks down the tree, once: parents come before their children.
@@ -57,7 +58,7 @@ func (d *Data) attribute() *attribution {
 		return d.attributed
 	}
 	user := d.userFunctions()
-	a := &attribution{make([]int32, d.tree.Len()), make([]int32, d.tree.Len())}
+	a := &attribution{function: make([]int32, d.tree.Len()), nearest: make([]int32, d.tree.Len())}
 	for n, function := range d.nodeFunction {
 		parent := d.tree.Parent[n]
 		a.function[n], a.nearest[n] = none, none
@@ -95,8 +96,15 @@ type places struct {
 	of   []int32 // numbers, by node
 }
 
-// places numbers the places of the nodes that are the innermost of user code.
+// places numbers the places of the nodes that are the innermost of user code, once.
 func (d *Data) places(a *attribution) *places {
+	if a.places == nil {
+		a.places = d.numberPlaces(a)
+	}
+	return a.places
+}
+
+func (d *Data) numberPlaces(a *attribution) *places {
 	var found numbering[Place]
 	found.number(Place{})
 	p := &places{of: make([]int32, d.tree.Len())}

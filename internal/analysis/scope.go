@@ -31,7 +31,7 @@ func (d *Data) Select(sel Selection) (*Data, error) {
 		return nil, err
 	}
 	out := *d
-	out.amounts = nil
+	out.amounts, out.ends = nil, nil
 	in := &scope{selection: sel, span: everySlice, last: none}
 	out.in = in
 	if sel.InTime() {

@@ -61,10 +61,11 @@ func (s *shaper) rows(below session.PathID) []treeRow {
 	for i, k := 0, 0; i < len(amounts) || k < len(times); {
 		var r treeRow
 		function := session.FunctionID(0)
-		if i < len(amounts) && (k == len(times) || s.below.rows[amounts[i]].ID <= times[k].ID) {
-			p := &s.below.rows[amounts[i]]
-			r, function = treeRow{id: p.ID, level: p.Level, process: p.Process, amounts: p.Amounts}, p.Function
-			i++
+		if i < len(amounts) {
+			if p := s.below.row(amounts[i]); k == len(times) || p.ID <= times[k].ID {
+				r, function = treeRow{id: p.ID, level: p.Level, process: p.Process, amounts: p.Amounts}, p.Function
+				i++
+			}
 		}
 		if k < len(times) && (r.id == 0 || r.id == times[k].ID) {
 			p := &times[k]

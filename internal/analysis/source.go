@@ -178,15 +178,25 @@ func (v *Source) Paths() ([]session.PathValue, error) {
 // PathChildren returns the children of a path (0: the roots) in the order of id.
 func (v *Source) PathChildren(parent session.PathID) ([]session.PathValue, error) {
 	if v.below == nil {
-		paths, err := v.Paths()
-		if err != nil {
-			return nil, err
-		}
-		if v.below, err = checkedChildren(v, rowsOfValues(paths)); err != nil {
+		if err := v.findBelow(); err != nil {
 			return nil, err
 		}
 	}
 	return v.below.of(parent), nil
+}
+
+// findBelow prepares to find amounts by the path above them. Of what is computed only the rows are made that are found.
+func (v *Source) findBelow() error {
+	if x := v.derived; x != nil && x.hasMemory() && !x.made[derivedPaths] {
+		rows := x.data.pathAmounts(x.callTree())
+		v.below = newChildren(treeRows[session.PathValue]{len(rows.of), rows.link, rows.at, nil})
+		return nil
+	}
+	paths, err := v.Paths()
+	if err == nil {
+		v.below, err = checkedChildren(v, rowsOfValues(paths))
+	}
+	return err
 }
 
 // children finds the rows of a tree by the row above them.
@@ -285,13 +295,17 @@ func (c *children[T]) of(parent session.PathID) []T {
 	}
 	out := make([]T, len(list))
 	for i, row := range list {
-		if c.rows != nil { // which is quicker
-			out[i] = c.rows[row]
-		} else {
-			out[i] = c.list(int(row))
-		}
+		out[i] = c.row(row)
 	}
 	return out
+}
+
+// row returns the row at a position.
+func (c *children[T]) row(at int32) T {
+	if c.rows != nil { // which is quicker
+		return c.rows[at]
+	}
+	return c.list(int(at))
 }
 
 // TypePaths returns the paths on which objects of a type were created; see TypeTrees.
@@ -326,6 +340,7 @@ func (v *Source) Lifetimes() (*Lifetimes, error) {
 		if v.lifetimes, err = d.Lifetimes(); err != nil {
 			return nil, err
 		}
+		d.ends = v.lifetimes
 	}
 	return v.lifetimes, nil
 }

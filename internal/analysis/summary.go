@@ -59,7 +59,7 @@ type causes struct {
 	of        []int32 // by position of a site: the number of its group, or none
 	chief     []int32 // the site of each group that allocated most
 	user      []bool  // groups with a place in user code
-	lifetimes []Lifetime
+	lifetimes *lifetimeList
 }
 
 // causes groups the sites at which something happened; born is what a site allocated.
@@ -79,7 +79,7 @@ func (d *Data) causes(happened func(site int) bool, born func(site int) q.Bytes)
 			}
 			return int32(len(places.list)) + node
 		}, len(places.list) + len(d.Nodes)})
-	g.chief, g.user, g.lifetimes = first, make([]bool, len(first)), make([]Lifetime, len(first))
+	g.chief, g.user = first, make([]bool, len(first))
 	for n, site := range first {
 		g.user[n] = attributed.nearest[d.siteNode[site]] >= 0
 	}
@@ -100,7 +100,7 @@ func (v *Lifetimes) summary(limit int) (LifetimeSummary, error) {
 	}, func() error {
 		g = v.data.causes(func(site int) bool { return !v.sites.isZero(site) },
 			func(site int) q.Bytes { return v.sites.born[site].Bytes })
-		g.lifetimes = v.sites.sum(g.of, len(g.chief))
+		g.lifetimes = v.sites.sumList(g.of, len(g.chief))
 		return nil
 	}); err != nil {
 		return LifetimeSummary{}, err
@@ -116,19 +116,24 @@ func (g *causes) summary(total Lifetime, limit int) (LifetimeSummary, error) {
 	out := LifetimeSummary{Total: total, Sections: map[string]LifetimeSection{}}
 	for _, name := range sections {
 		part, user := strings.CutPrefix(name, userSection)
-		parts := make([]q.Amount, len(g.lifetimes))
-		for n := range parts {
-			switch l := &g.lifetimes[n]; {
-			case user && !g.user[n]:
-			case part == SectionWaste:
-				parts[n] = l.Dead[2]
-			case part == SectionYoung:
-				parts[n] = l.Dead[0]
-			case growing[n]:
-				parts[n] = l.Alive()
+		of := func(n int) q.Amount { return g.lifetimes.deadIn(n, 2) }
+		switch part {
+		case SectionYoung:
+			of = func(n int) q.Amount { return g.lifetimes.deadIn(n, 0) }
+		case SectionGrowing:
+			of = func(n int) q.Amount {
+				if !growing[n] {
+					return q.Amount{}
+				}
+				return g.lifetimes.at(n).Alive()
 			}
 		}
-		out.Sections[name] = g.section(parts, limit)
+		out.Sections[name] = g.section(func(n int) q.Amount {
+			if user && !g.user[n] {
+				return q.Amount{}
+			}
+			return of(n)
+		}, limit)
 	}
 	return out, nil
 }
@@ -139,7 +144,7 @@ func (g *causes) growing() ([]bool, error) {
 	if err != nil {
 		return nil, err
 	}
-	out := make([]bool, len(g.lifetimes))
+	out := make([]bool, len(g.chief))
 	for site, n := range g.of {
 		if n >= 0 && sites[site] {
 			out[n] = true
@@ -149,11 +154,11 @@ func (g *causes) growing() ([]bool, error) {
 }
 
 // section chooses the groups with the greatest parts.
-func (g *causes) section(parts []q.Amount, limit int) LifetimeSection {
+func (g *causes) section(part func(group int) q.Amount, limit int) LifetimeSection {
 	var s LifetimeSection
 	sizes := greatest{most: limit}
-	for _, a := range parts {
-		if !a.IsZero() {
+	for n := range g.chief {
+		if a := part(n); !a.IsZero() {
 			s.Sites++
 			s.All = s.All.Add(a)
 			sizes.add(a.Bytes)
@@ -164,13 +169,13 @@ func (g *causes) section(parts []q.Amount, limit int) LifetimeSection {
 		least = sizes.least()
 	}
 	var order []int32
-	for n, a := range parts {
-		if !a.IsZero() && a.Bytes >= least {
+	for n := range g.chief {
+		if a := part(n); !a.IsZero() && a.Bytes >= least {
 			order = append(order, int32(n))
 		}
 	}
 	slices.SortFunc(order, func(x, y int32) int {
-		return cmp.Or(cmp.Compare(parts[y].Bytes, parts[x].Bytes), cmp.Compare(x, y))
+		return cmp.Or(cmp.Compare(part(int(y)).Bytes, part(int(x)).Bytes), cmp.Compare(x, y))
 	})
 	if limit > 0 && len(order) > limit {
 		order = order[:limit]
@@ -178,8 +183,8 @@ func (g *causes) section(parts []q.Amount, limit int) LifetimeSection {
 	d := g.data
 	for _, n := range order {
 		site := g.chief[n]
-		s.Rows = append(s.Rows, LifetimeRow{d.group(BySite, d.siteNode[site], d.siteType[site]), g.lifetimes[n],
-			parts[n]})
+		s.Rows = append(s.Rows, LifetimeRow{d.group(BySite, d.siteNode[site], d.siteType[site]),
+			g.lifetimes.at(int(n)), part(int(n))})
 	}
 	return s
 }
@@ -190,13 +195,8 @@ func (d *Data) deriveSummary(out *session.Derived, born []q.Amount, groups *life
 	g := d.causes(func(site int) bool { return !born[site].IsZero() }, func(site int) q.Bytes {
 		return born[site].Bytes
 	})
-	var total Lifetime
-	for site, a := range born {
-		total.Born = total.Born.Add(a)
-		if n := g.of[site]; n >= 0 {
-			g.lifetimes[n].Born = g.lifetimes[n].Born.Add(a)
-		}
-	}
+	total := Lifetime{Born: totalOf(born)}
+	g.lifetimes = newLifetimeList(born).sumList(g.of, len(g.chief))
 	threads, types := make([]Lifetime, len(d.Threads)), make([]Lifetime, len(d.Types))
 	err := d.eachDeath(everySlice, func(_, site int32, dead *session.SiteDeath) {
 		if dead.Generation < 0 || dead.Generation >= session.Generations {
@@ -205,7 +205,8 @@ func (d *Data) deriveSummary(out *session.Derived, born []q.Amount, groups *life
 		add := func(sum *Lifetime) { sum.Dead[dead.Generation] = sum.Dead[dead.Generation].Add(dead.Amount) }
 		add(&total)
 		if n := g.of[site]; n >= 0 {
-			add(&g.lifetimes[n])
+			sum := g.lifetimes.died(n, dead.Generation)
+			*sum = sum.Add(dead.Amount)
 		}
 		if t := d.siteThread[site]; t >= 0 {
 			add(&threads[t])

@@ -42,13 +42,10 @@ func (d *Data) objectsOf(u *Uses, a *attribution, p *places, asked *UsesOf) (*us
 			return nil, err
 		}
 	}
-	for _, amount := range born {
-		u.Total.Born = u.Total.Born.Add(amount)
-	}
+	u.Total.Born = totalOf(born)
 	var dead *lifetimeList // by position of a site; nil: nothing died that was not born before, or it is not known
 	if u.Lifetimes && d.in.selection.Spans() {
-		dead = newLifetimeList(make([]q.Amount, len(born)))
-		if err := d.addDeaths(dead); err != nil {
+		if dead, err = d.endsOfSites(); err != nil {
 			return nil, err
 		}
 	}
@@ -68,12 +65,22 @@ func (d *Data) objectsOf(u *Uses, a *attribution, p *places, asked *UsesOf) (*us
 		out.lifetimes[i].Born = born[site]
 	}
 	if dead != nil {
-		u.Total = u.Total.Add(dead.total())
+		u.Total.Dead = dead.total().Dead
 	}
 	if u.Lifetimes && dead == nil {
 		return out, d.addKeptDeaths(u, out)
 	}
 	return out, nil
+}
+
+// endsOfSites returns what became of the objects of sites, for who looks at the dead alone: what was born may be
+// missing.
+func (d *Data) endsOfSites() (*lifetimeList, error) {
+	if d.ends != nil {
+		return d.ends.sites, nil
+	}
+	out := newLifetimeList(make([]q.Amount, len(d.Sites)))
+	return out, d.addDeaths(out)
 }
 
 // nodePlaces returns the number of the place of each node; that of the zero Place where no user code is on the stack.
@@ -105,7 +112,7 @@ func (d *Data) placeSums(born []q.Amount, dead *lifetimeList, growing []bool, at
 		sum.Marked = sum.Marked || most.Allocations > 0 &&
 			(typ >= 0 && marked[typ] || most.Bytes >= asked.Large*q.Bytes(most.Allocations))
 		if dead != nil {
-			most = most.Add(dead.at(site).Collected())
+			most = most.Add(dead.collected(site))
 		}
 		sum.All = sum.All.Add(most)
 		if growing != nil && growing[site] {

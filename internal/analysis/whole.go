@@ -104,6 +104,46 @@ func (v *Source) UserCauses(most int) (*UserCauses, error) {
 	return d.UserCauses(most)
 }
 
+// SummaryCauses is UserCauses for a summary. Of what is computed it computes at the same time what else a summary
+// needs: the values of functions, and what became of the objects.
+func (v *Source) SummaryCauses(most int) (out *UserCauses, err error) {
+	if v.derived == nil {
+		return v.UserCauses(most)
+	}
+	d := v.data
+	d.places(d.attribute()) // are kept, as all else that both would make
+	return out, atOnce(func() error {
+		var err error
+		out, err = d.UserCauses(most)
+		return err
+	}, func() error {
+		v.derived.need(derivedFunctions)
+		if len(d.Followed) == 0 {
+			return nil
+		}
+		if _, err := v.Lifetimes(); err != nil {
+			return err
+		}
+		_, err := d.growing()
+		return err
+	})
+}
+
+// TreeAhead begins to make the call tree of what is computed while the caller does something that needs none. It is
+// not to be used before wait returns.
+func (v *Source) TreeAhead() (wait func()) {
+	x := v.derived
+	if x == nil || x.tree != nil || x.times.nodes != nil {
+		return func() {}
+	}
+	made := make(chan struct{})
+	go func() {
+		x.callTree()
+		close(made)
+	}()
+	return func() { <-made }
+}
+
 // TypeHotPath returns the path on which most bytes of a type were allocated, the root first; nothing: there is none.
 func (v *Source) TypeHotPath(of session.TypeID) ([]session.TypePath, error) {
 	if v.hotPaths == nil {

@@ -1,6 +1,7 @@
 package analysis
 
 import (
+	"cmp"
 	"path/filepath"
 	"slices"
 	"testing"
@@ -74,6 +75,50 @@ func naiveHotPath(rt *rapid.T, v *Source, of session.TypeID) (functions []sessio
 	return functions, last
 }
 
+// checkAhead compares what a source computes at the same time as the causes with what another one computes by itself.
+func checkAhead(rt *rapid.T, s *session.Session, causes []*UserCauses) {
+	ahead, err := Computed(s)
+	if err != nil {
+		rt.Fatal(err)
+	}
+	alone, err := Computed(s)
+	if err != nil {
+		rt.Fatal(err)
+	}
+	have, err := ahead.SummaryCauses(3)
+	if diff := differ.Of(causes[3], have, cmpopts.EquateEmpty()); err != nil || diff != "" {
+		rt.Fatal(err, diff)
+	}
+	wait := ahead.TreeAhead()
+	uses, err := ahead.Uses(nil)
+	wait()
+	if err != nil {
+		rt.Fatal(err)
+	}
+	wanted, err := alone.Uses(nil)
+	if diff := differ.Of(wanted.Total, uses.Total); err != nil || diff != "" {
+		rt.Fatal(err, diff)
+	}
+	wantPaths, err := alone.Paths()
+	if err != nil {
+		rt.Fatal(err)
+	}
+	var paths []session.PathValue // of which rows are made when they are asked for
+	for ids := []session.PathID{0}; len(ids) > 0; ids = ids[1:] {
+		rows, err := ahead.PathChildren(ids[0])
+		if err != nil {
+			rt.Fatal(err)
+		}
+		for _, r := range rows {
+			paths, ids = append(paths, r), append(ids, r.ID)
+		}
+	}
+	slices.SortFunc(paths, func(a, b session.PathValue) int { return cmp.Compare(a.ID, b.ID) })
+	if diff := differ.Of(wantPaths, paths, cmpopts.EquateEmpty()); diff != "" {
+		rt.Fatal(diff)
+	}
+}
+
 // TestWhole: what is stored of the whole session is what is computed of it, also in a session of an older clrprof, which
 // has none of it, and in one that has fewer causes than are asked for.
 func TestWhole(t *testing.T) {
@@ -88,6 +133,7 @@ func TestWhole(t *testing.T) {
 			rt.Fatal(err)
 		}
 		want := showFirst(rt, computed)
+		checkAhead(rt, s, want.Causes)
 		for of, steps := range want.Paths {
 			var have []session.FunctionID
 			end := q.Bytes(0)

@@ -81,8 +81,8 @@ func (b *Block) Decode(data []byte, rows, columns int) error {
 
 // EachColumn decodes a block column by column, and calls fn with each, which the next one overwrites: where there are
 // many columns, all of them together would not stay in the processor's cache. Of a column whose values are all the
-// same, which are most of some tables, fn gets the first alone. Columns that are not wanted are passed over, which takes
-// a tenth of the time.
+// same, which are most of some tables, fn gets the first alone. Columns that are not wanted are passed over, which
+// takes a tenth of the time.
 func EachColumn(data []byte, rows, columns int, wanted func(i int) bool,
 	fn func(i int, column []int64)) error {
 	var column []int64

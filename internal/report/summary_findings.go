@@ -46,7 +46,12 @@ func (s *Summary) addFindings(o Options) error {
 	if err := o.between(); err != nil {
 		return err
 	}
+	wait := func() {}
+	if s.mayPartBytes() {
+		wait = s.context.source.TreeAhead()
+	}
 	judged, err := s.judgeAll(o)
+	wait()
 	if err != nil {
 		return err
 	}

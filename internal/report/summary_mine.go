@@ -53,7 +53,7 @@ func (s *Summary) addUserAllocations(o Options) error {
 	if o.Top > 0 {
 		most = max(o.Top, maxCauses)
 	}
-	causes, err := s.context.source.UserCauses(most)
+	causes, err := s.context.source.SummaryCauses(most)
 	if err != nil {
 		return err
 	}

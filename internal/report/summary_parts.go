@@ -42,8 +42,7 @@ func (s *Summary) findParts() error {
 		p.weight, p.below = func(w cost) int64 { return int64(w.time.CPU) }, s.context.worksBelow
 		p.whole, what, least = int64(s.Timing.Total.Inclusive.CPU), "CPU time", leastWork
 	}
-	if p.whole < least || s.Timing == nil && len(s.causes) > 0 &&
-		p.isPart(int64(s.causes[0].values.Inclusive.Bytes)) { // a list shows it
+	if p.whole < least || s.Timing == nil && !s.mayPartBytes() {
 		return nil
 	}
 	roots, err := s.context.processRows()
@@ -67,6 +66,13 @@ func (s *Summary) findParts() error {
 	row.from.Function = row.function
 	s.find(&row, FindingParts, what, names)
 	return nil
+}
+
+// mayPartBytes reports whether it is of interest which calls have the largest parts of the bytes: no calls were timed,
+// and no row of a list is such a part.
+func (s *Summary) mayPartBytes() bool {
+	return s.Timing == nil && s.Total.Bytes >= leastBytes &&
+		(len(s.causes) == 0 || !isShare(s.causes[0].values.Inclusive.Bytes, s.Total.Bytes, leastShare))
 }
 
 // follow goes down from a row as long as one user function alone weighs enough: to where the tree parts, or to the last
