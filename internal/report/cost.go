@@ -63,9 +63,12 @@ func (c *context) measures() string {
 }
 
 // shares says what part of all a hidden rest is: of what the table's columns of text show, and of the kind of time that
-// rows are ordered by.
+// rows are ordered by. Of shares of the waste it is one, too.
 func (t *Table) shares(w cost) []Share {
 	c, order := t.context, t.Order
+	if !t.waste.IsZero() {
+		return []Share{{q.PercentOf(w.amount.Bytes, t.waste.Bytes), "the waste"}}
+	}
 	shows := func(data dataSet) bool {
 		return slices.ContainsFunc(t.TextColumns, func(key string) bool { return c.column(key).data == data })
 	}

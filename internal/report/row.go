@@ -166,6 +166,7 @@ type Table struct {
 	Functions []FunctionDetails
 	Prose     Prose // how a person's text says the rows
 	context   *context
+	waste     q.Amount        // that the rows are shares of; zero: of all
 	limited   bool            // by Limit
 	all       int             // rows before that
 	isLeaf    func(*Row) bool // of Reader.Below: nothing is below the row

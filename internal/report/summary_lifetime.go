@@ -175,6 +175,9 @@ func (s *Summary) partTable(top int, section analysis.LifetimeSection, text stri
 			table.Columns = append(table.Columns, c)
 		}
 	}
+	if text == wasteText {
+		table.waste = section.All
+	}
 	table.Notes, table.Losses, table.Next, table.TextColumns = nil, nil, nil, s.columns(text)
 	return table, nil
 }
