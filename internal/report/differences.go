@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
 	"path/filepath"
 	"slices"
@@ -16,15 +17,21 @@ func DifferenceNote(c *analysis.Comparison, from, to string) string {
 	if c.Runs[0]*c.Runs[1] != 1 {
 		return runsNote(c)
 	}
+	column := comparedTitle(c)
 	switch {
 	case len(c.Changes) == 0:
-		return fmt.Sprintf("%s of %s: no differences.", c.Column, c.View)
+		return fmt.Sprintf("%s of %s: no differences.", column, c.View)
 	case !c.AddsUp:
-		return fmt.Sprintf("%s of %s: %s differ.", c.Column, c.View, q.Count(len(c.Changes)))
+		return fmt.Sprintf("%s of %s: %s differ.", column, c.View, q.Count(len(c.Changes)))
 	}
-	return fmt.Sprintf("%s of %s: %s in %s, %s in %s, %s.", c.Column, c.View, withUnit(c.Unit, c.Old),
+	return fmt.Sprintf("%s of %s: %s in %s, %s in %s, %s.", column, c.View, withUnit(c.Unit, c.Old),
 		filepath.Base(from),
 		withUnit(c.Unit, c.New), filepath.Base(to), signed(c.Unit, c.New-c.Old))
+}
+
+// comparedTitle is the heading that views have for the column that is compared.
+func comparedTitle(c *analysis.Comparison) string {
+	return cmp.Or(allColumns[c.Column].Title, c.Column)
 }
 
 // runsNote says how much differs by more than runs of one side do.
@@ -37,7 +44,7 @@ func runsNote(c *analysis.Comparison) string {
 	}
 	return fmt.Sprintf("%s of %s, means of %s before and %s after: %s beyond the spread of the runs (no run of one "+
 		"side has a value between those of the other), "+
-		"%s within it.", c.Column, c.View, counted(c.Runs[0], "run"), counted(c.Runs[1], "run"),
+		"%s within it.", comparedTitle(c), c.View, counted(c.Runs[0], "run"), counted(c.Runs[1], "run"),
 		counted(beyond, "difference"), counted(len(c.Changes)-beyond, "difference"))
 }
 
