@@ -63,7 +63,11 @@ func (s *Summary) addFindings(o Options) error {
 	}
 	s.findAllocations()
 	s.findRules(judged, func(*rules.Rule) bool { return true })
-	if !s.says(FindingWork, FindingAllocations) {
+	said := FindingAllocations
+	if s.Timing != nil { // then the parts are those of the CPU time
+		said = FindingWork
+	}
+	if !s.says(said) {
 		if err := s.findParts(); err != nil {
 			return err
 		}

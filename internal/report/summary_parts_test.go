@@ -114,9 +114,18 @@ func TestPartsOfTime(t *testing.T) {
 		run.End(sessiontest.Interval{Elapsed: 1000})
 	}
 	run.End(sessiontest.Interval{Elapsed: 1000}).End(sessiontest.Interval{Elapsed: 1000})
-	what, names := partsFound(t, f.Builder)
-	want := List{"Program.Write (66.65 %)", "Program.Parse (33.34 %)"}
-	if diff := cmp.Diff(want, names); diff != "" || what != "CPU time" {
-		t.Errorf("parts of the %v (-want +have):\n%s", what, diff)
+	check := func() {
+		t.Helper()
+		what, names := partsFound(t, f.Builder)
+		want := List{"Program.Write (66.65 %)", "Program.Parse (33.34 %)"}
+		if diff := cmp.Diff(want, names); diff != "" || what != "CPU time" {
+			t.Errorf("parts of the %v (-want +have):\n%s", what, diff)
+		}
 	}
+	check()
+	f.Info[session.KeyMode] = session.ModeMemoryTime // what allocates most says nothing of the time
+	for range 20 {
+		f.allocate(1, f.main, f.run)
+	}
+	check()
 }
