@@ -112,8 +112,13 @@ func (g *greatest) add(size q.Bytes) {
 	g.sizes[at-1] = size
 }
 
-// least returns the least of them. There must be one.
-func (g *greatest) least() q.Bytes { return g.sizes[0] }
+// least returns the least of them; 0: there is none.
+func (g *greatest) least() q.Bytes {
+	if len(g.sizes) == 0 {
+		return 0
+	}
+	return g.sizes[0]
+}
 
 // heaviest returns the function that allocated most bytes at sites, which are in the order of their functions: the
 // first of several.

@@ -190,13 +190,17 @@ func (g *groupSums) died(site int32, dead *session.SiteDeath) {
 }
 
 // lifetimeGroups are the groups that are stored.
-type lifetimeGroups struct{ types, functions *groupSums }
+type lifetimeGroups struct {
+	types, functions *groupSums
+	sites            *topSites
+}
 
 // deriveGroupLifetimes computes the rows of what became of the objects of types and functions.
 func (d *Data) deriveGroupLifetimes(out *session.Derived, g *lifetimeGroups) error {
 	if g.types.lost || g.functions.lost {
 		return nil
 	}
+	g.sites.addTo(out)
 	err := d.eachAge(func(site int32, add func(*session.Ages)) {
 		for _, of := range []*groupSums{g.types, g.functions} {
 			if n := of.of[site]; n != none {
@@ -226,7 +230,7 @@ func (d *Data) deriveLifetimes(out *session.Derived, born []q.Amount, groups boo
 	if !groups {
 		return d.deriveSummary(out, born, nil)
 	}
-	of := &lifetimeGroups{d.newGroupSums(ByType, born), d.newGroupSums(ByFunction, born)}
+	of := &lifetimeGroups{d.newGroupSums(ByType, born), d.newGroupSums(ByFunction, born), d.newTopSites(born)}
 	if err := d.deriveSummary(out, born, of); err != nil {
 		return err
 	}

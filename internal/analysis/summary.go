@@ -217,6 +217,7 @@ func (d *Data) deriveSummary(out *session.Derived, born []q.Amount, groups *life
 		if groups != nil {
 			groups.types.died(site, dead)
 			groups.functions.died(site, dead)
+			groups.sites.died(site, dead)
 		}
 	})
 	if err != nil {
@@ -294,10 +295,16 @@ func (v *Source) storedSummary() (LifetimeSummary, error) {
 		return out, err
 	}
 	for _, s := range all {
+		if s.Section == sectionSites { // of another view
+			continue
+		}
 		out.Sections[s.Section] = LifetimeSection{Sites: s.Sites, All: s.Amount}
 	}
 	sites, err := v.session.SummarySites()
 	for _, r := range sites {
+		if r.Section == sectionSites {
+			continue
+		}
 		s := out.Sections[r.Section]
 		s.Rows = append(s.Rows, LifetimeRow{Group{Process: r.Process, Type: r.Type, Function: r.Function, Line: r.Line,
 			Node: r.Node}, Lifetime{Born: r.Born, Dead: r.Dead}, r.Part})

@@ -113,6 +113,11 @@ func (b *builder) groupLifetimes(ages bool) ([]Row, error) {
 
 // siteGroups returns the rows of groups of sites that are shown. There can be as many as sites.
 func (b *builder) siteGroups() ([]Row, error) {
+	if b.order.Key == "bytes" {
+		if stored, err := b.source.TopSites(b.options.Top); stored != nil || err != nil {
+			return b.topSites(stored), err
+		}
+	}
 	lifetimes, err := b.source.Lifetimes()
 	if err != nil {
 		return nil, err
@@ -134,6 +139,22 @@ func (b *builder) siteGroups() ([]Row, error) {
 	}
 	shown.hideAll(hidden, &Row{kind: rowSite, values: both(sum)})
 	return shown.rows(), nil
+}
+
+// topSites is siteGroups for what is stored of them.
+func (b *builder) topSites(stored *analysis.TopSites) []Row {
+	if stored == nil {
+		return nil
+	}
+	shown := b.newLimiter(exclusiveCost)
+	for i := range stored.List {
+		g := &stored.List[i]
+		row := b.groupRow(g.Group)
+		row.values, row.lifetime = both(g.Born), &g.Lifetime
+		shown.add(row)
+	}
+	shown.hideAll(int(stored.More), &Row{kind: rowSite, values: both(stored.Hidden)})
+	return shown.rows()
 }
 
 // typeGroups returns the rows of types, for a view that needs no sites.

@@ -470,9 +470,9 @@ CREATE TABLE process_death (        -- what of a process's objects died, by gene
 ) WITHOUT ROWID;
 
 CREATE TABLE summary_section (      -- what a summary says of sites (stack and type): all of them
-  section  TEXT PRIMARY KEY,        -- promotion_waste | short_lived | growing
+  section  TEXT PRIMARY KEY,        -- promotion_waste | short_lived | growing; these of user code: user_…; sites
   sites    INTEGER NOT NULL,
-  objects  INTEGER NOT NULL,        -- that died in generation 2, or 0, or are alive
+  objects  INTEGER NOT NULL,        -- that died in generation 2, or 0, or are alive; sites: that were allocated
   bytes    INTEGER NOT NULL
 ) WITHOUT ROWID;
 
