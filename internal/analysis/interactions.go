@@ -2,7 +2,9 @@ package analysis
 
 import (
 	"cmp"
+	"regexp"
 	"slices"
+	"strings"
 
 	q "github.com/clrprof/clrprof/internal/quantity"
 	"github.com/clrprof/clrprof/internal/session"
@@ -14,7 +16,8 @@ import (
 type Interaction struct {
 	Process         session.ProcessID
 	Kind, Text      string
-	HasText         bool // false: there was no room for it
+	HasText         bool    // false: there was no room for it, or there are several
+	Texts           q.Count // how many different texts these calls had
 	From            Place
 	Calls           q.Count // that began
 	Ended           q.Count // the rest is of these
@@ -31,6 +34,12 @@ func (i *Interaction) Average() q.Nanoseconds {
 	return i.Total / q.Nanoseconds(i.Ended)
 }
 
+// Ways to group interactions, beside ByLine.
+const (
+	ByText  By = "text"  // and by line; what tells one object from another in an address is {id}
+	ByExact By = "exact" // and by line; as the text was sent
+)
+
 type interactionKey struct {
 	process    session.ProcessID
 	kind, text string
@@ -38,8 +47,46 @@ type interactionKey struct {
 	from       Place
 }
 
-// Interactions returns the calls of a session to databases and over HTTP, those that took longest in all first.
-func Interactions(s *session.Session) ([]Interaction, error) {
+// shown is the part of a text by which calls are grouped.
+func (k interactionKey) shown(by By) interactionKey {
+	switch {
+	case by == ByLine:
+		return interactionKey{process: k.process, from: k.from}
+	case by == ByText && k.kind == session.InteractionHTTP:
+		k.text = withoutIDs(k.text)
+	}
+	return k
+}
+
+// withoutIDs puts {id} in the place of the segments of an address that are numbers or GUIDs.
+func withoutIDs(text string) string {
+	begin := 0
+	if i := strings.Index(text, "://"); i >= 0 {
+		begin = i + len("://") // of the host, which is none of them
+	}
+	path := strings.IndexByte(text[begin:], '/')
+	if path < 0 {
+		return text
+	}
+	begin += path + 1
+	segments := strings.Split(text[begin:], "/")
+	for i, segment := range segments {
+		if number.MatchString(segment) || guid.MatchString(segment) {
+			segments[i] = "{id}"
+		}
+	}
+	return text[:begin] + strings.Join(segments, "/")
+}
+
+// What tells one object from another in an address; a GUID as .NET formats it, by D or N.
+var (
+	number = regexp.MustCompile(`^[0-9]+$`)
+	guid   = regexp.MustCompile(`(?i)^([0-9a-f]{8}-([0-9a-f]{4}-){3}[0-9a-f]{12}|[0-9a-f]{32})$`)
+)
+
+// Interactions returns the calls of a session to databases and over HTTP, those that took longest in all first: by
+// ByText, ByExact or ByLine. A row of several texts has none, or of several kinds.
+func Interactions(s *session.Session, by By) ([]Interaction, error) {
 	list, err := s.Interactions()
 	if err != nil || len(list) == 0 {
 		return nil, err
@@ -49,23 +96,45 @@ func Interactions(s *session.Session) ([]Interaction, error) {
 		return nil, err
 	}
 	var out []Interaction
-	at := map[interactionKey]int{}
+	at, texts := map[interactionKey]int{}, map[interactionKey]bool{}
 	for i := range list {
 		r := &list[i]
-		key := interactionKey{r.Process, r.Kind, r.Text, r.HasText, places[r.Stack]}
+		exact := interactionKey{r.Process, r.Kind, r.Text, r.HasText, places[r.Stack]}
+		key, text := exact.shown(by), exact.shown(ByText)
 		n, known := at[key]
 		if !known {
 			n = len(out)
 			at[key] = n
-			out = append(out, Interaction{Process: r.Process, Kind: r.Kind, Text: r.Text, HasText: r.HasText,
+			out = append(out, Interaction{Process: r.Process, Kind: r.Kind, Text: exact.text, HasText: r.HasText,
 				From: key.from})
+			if by != ByExact {
+				out[n].Text = text.text
+			}
+		}
+		if !texts[exact] {
+			texts[exact] = true
+			out[n].Texts++
 		}
 		out[n].add(r)
+		out[n].share(text, by)
 	}
 	slices.SortStableFunc(out, func(a, b Interaction) int { // the order of rows decides between equal ones
 		return cmp.Or(cmp.Compare(b.Total, a.Total), cmp.Compare(b.Calls, a.Calls))
 	})
 	return out, nil
+}
+
+// share takes the kind and the text away that a call does not have which is in the same line.
+func (i *Interaction) share(call interactionKey, by By) {
+	if by != ByLine {
+		return
+	}
+	if i.Kind != call.kind {
+		i.Kind = ""
+	}
+	if i.Text != call.text || i.HasText != call.hasText {
+		i.Text, i.HasText = "", false
+	}
 }
 
 func (i *Interaction) add(r *session.Interaction) {

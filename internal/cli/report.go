@@ -87,10 +87,10 @@ func newReportCommand(e *environment) *cobra.Command {
 		"hide tree rows with less than this percent of bytes, of allocations, of time and of CPU time "+
 			"(default: as for --top)")
 	f.StringVar(&r.sort, "sort", "", "sort by this column: numbers descending, names ascending")
-	f.StringVar(&r.by, "by", "",
-		"rows of lifetime, ages, survivors and diff-gcs: type, site (stack and type), function, line, module or "+
-			"namespace that allocated (default type); functions, types: below their module or namespace; "+
-			"threads: below their name; calltree: modules or namespaces in place of functions")
+	f.StringVar(&r.by, "by", "", "rows of lifetime, ages, survivors and diff-gcs: type, site (stack and type), "+
+		"function, line, module or namespace that allocated (default type); functions, types: below their module or "+
+		"namespace; threads: below their name; calltree: modules or namespaces in place of functions; "+
+		"interactions: text (default; ids in addresses count as one), exact or line")
 	f.StringSliceVar(&r.columns, "columns", nil, "show these columns, separated by commas")
 	f.StringVar(&r.inRange, "range", "",
 		"functions: only those that this pattern matches, as in run --include, with one row for all of them together")

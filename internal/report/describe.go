@@ -11,6 +11,7 @@ import (
 var descriptions = map[string]string{
 	"interaction_kind":     "What was called: database (a command of ADO.NET) or http (a request).",
 	"interaction_text":     "The command, or the request's method and address without user, query and fragment.",
+	"interaction_texts":    "How many different texts the calls had: of addresses that differ in numbers and GUIDs, each.",
 	"interaction_calls":    "How many such calls began.",
 	"interaction_ended":    "How many of them ended; times are of these.",
 	"interaction_failed":   "How many ended by an exception, or with a task that failed or was cancelled.",

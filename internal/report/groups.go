@@ -39,6 +39,12 @@ func (v View) groupedBy(by analysis.By) (View, error) {
 		}
 		return v, nil
 	}
+	if v.ways != nil {
+		if by != "" && !slices.Contains(v.ways, string(by)) {
+			return v, Unknown("grouping", string(by), v.ways)
+		}
+		return v, nil
+	}
 	g, ok := grouped[cmp.Or(by, analysis.ByType)]
 	if !ok {
 		return v, Unknown("grouping", string(by), byNames)
@@ -211,6 +217,9 @@ func (v View) HasBy() bool { return len(v.Groups()) > 0 }
 
 // Groups returns what the view's rows can be about, the first unless another is asked for, or be grouped by.
 func (v View) Groups() []string {
+	if v.ways != nil {
+		return slices.Clone(v.ways)
+	}
 	if v.Grouped {
 		return slices.Clone(byNames)
 	}

@@ -1,17 +1,21 @@
 package report
 
 import (
+	"cmp"
+
 	"github.com/clrprof/clrprof/internal/analysis"
 	q "github.com/clrprof/clrprof/internal/quantity"
 )
 
 // interactionsView is the list of calls to databases and over HTTP.
 var interactionsView = View{
-	Name:   "interactions",
-	Short:  "calls to databases and over HTTP: what was sent, how long it took, and by whom",
-	Text:   Options{Top: 40},
-	places: true,
-	columns: keys("interaction_kind interaction_text interaction_calls interaction_ended interaction_failed " +
+	Name:    "interactions",
+	Short:   "calls to databases and over HTTP: what was sent, how long it took, and by whom",
+	Text:    Options{Top: 40},
+	Grouped: true,
+	places:  true,
+	ways:    []string{string(analysis.ByText), string(analysis.ByExact), string(analysis.ByLine)},
+	columns: keys("interaction_kind interaction_text interaction_texts interaction_calls interaction_ended interaction_failed " +
 		"interaction_unwaited interaction_total interaction_min interaction_average interaction_max " +
 		"function module source_file line process_id process_name"),
 	text:  keys(interactionText),
@@ -32,11 +36,15 @@ var interactionColumns = []Column{
 	})},
 	{Key: "interaction_text", Title: "Text", Kind: Name, Cut: CutEnd,
 		cell: interactionCell(func(i *analysis.Interaction) Cell {
-			if !i.HasText {
+			switch {
+			case !i.HasText && i.Texts > 1:
+				return textCell("(" + counted(i.Texts, "text") + ")")
+			case !i.HasText:
 				return textCell(noText)
 			}
 			return textCell(i.Text)
 		})},
+	interactionNumber("texts", "Texts", Count, func(i *analysis.Interaction) int64 { return int64(i.Texts) }),
 	interactionNumber("calls", "Calls", Count, func(i *analysis.Interaction) int64 { return int64(i.Calls) }),
 	interactionNumber("ended", "Ended", Count, func(i *analysis.Interaction) int64 { return int64(i.Ended) }),
 	interactionNumber("failed", "Failed", Count, func(i *analysis.Interaction) int64 { return int64(i.Failed) }),
@@ -73,7 +81,7 @@ func interactionTime(key, title string, value func(*analysis.Interaction) q.Nano
 
 // buildInteractions lists calls, those that took longest in all first.
 func buildInteractions(b *builder) error {
-	list, err := analysis.Interactions(b.source.Session())
+	list, err := analysis.Interactions(b.source.Session(), cmp.Or(b.options.By, analysis.ByText))
 	if err != nil {
 		return err
 	}

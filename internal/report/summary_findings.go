@@ -4,7 +4,9 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strings"
 
+	"github.com/clrprof/clrprof/internal/analysis"
 	q "github.com/clrprof/clrprof/internal/quantity"
 	"github.com/clrprof/clrprof/internal/rules"
 )
@@ -57,6 +59,9 @@ func (s *Summary) addFindings(o Options) error {
 	}
 	s.findRules(judged, func(r *rules.Rule) bool { return r.Waiting })
 	s.findWaits(judged)
+	if err := s.findInteractions(); err != nil {
+		return err
+	}
 	s.findRules(judged, func(r *rules.Rule) bool { return r.First }) // a leak before what only allocates much
 	if s.waitsMostly() {
 		s.findWork()
@@ -219,6 +224,39 @@ func (s *Summary) findWaits(judged *broken) {
 		}
 		s.find(&r, FindingWait, t.Blocked, t.Voluntary, s.where(&r))
 	}
+}
+
+// findInteractions says how long calls to databases and over HTTP took, where that is a large part of the recording:
+// they can run at the same time, so it can be more than all of it.
+func (s *Summary) findInteractions() error {
+	if !s.context.source.Selection().IsZero() || s.Duration <= 0 {
+		return nil
+	}
+	list, err := analysis.Interactions(s.context.source.Session(), analysis.ByText)
+	if err != nil || len(list) == 0 {
+		return err
+	}
+	total, calls := q.Nanoseconds(0), q.Count(0)
+	for i := range list {
+		total, calls = total+list[i].Total, calls+list[i].Calls
+	}
+	if first := &list[0]; first.HasText && total >= leastBlocked && isShare(total, s.Duration, leastShare) {
+		s.find(nil, FindingInteractions, total, s.Duration, calls, short(first.Text), first.Total,
+			s.context.placeText(first.From))
+	}
+	return nil
+}
+
+// mostOfText is how much of a command or an address a finding says.
+const mostOfText = 60
+
+// short is a text in one line, without its end where that is long.
+func short(text string) string {
+	text = strings.Join(strings.Fields(text), " ")
+	if runes := []rune(text); len(runes) > mostOfText {
+		return string(runes[:mostOfText-1]) + "…"
+	}
+	return text
 }
 
 // heaviest are the first rows of user code by a part of their time: those with as much in their order.

@@ -62,6 +62,7 @@ type View struct {
 	code          bool
 	sparse        bool                                // of a session with memory and times not all rows have both
 	groups        []string                            // what its rows can be grouped by: Options.By
+	ways          []string                            // likewise, if Grouped, and not what others are about
 	places        bool                                // reads lines and instructions
 	section       bool                                // of a summary alone, which knows what the session holds
 	readLifetimes func(*builder, *analysis.Lifetimes) // what the optional columns need; nil: nothing
