@@ -24,17 +24,11 @@ type TypeTrees struct {
 
 // TypeTrees prepares the trees of what is selected.
 func (d *Data) TypeTrees() (*TypeTrees, error) {
-	t := &TypeTrees{data: d}
-	if err := atOnce(func() (err error) {
-		t.bySite, err = d.SiteAmounts()
-		return err
-	}, func() error {
-		t.tree = d.merged()
-		return nil
-	}); err != nil {
+	bySite, err := d.SiteAmounts()
+	if err != nil {
 		return nil, err
 	}
-	bySite := t.bySite
+	t := &TypeTrees{data: d, tree: d.merged(), bySite: bySite}
 	t.own = make([]q.Amount, t.tree.Len())
 	t.position = slices.Repeat([]int32{none}, t.tree.Len())
 	t.first = make([]int32, len(d.Types)+1)
