@@ -295,6 +295,11 @@ func groupAmounts(tree calltree.Tree, own, inclusive []q.Amount, group []int32, 
 	return combine(calltree.Presence(tree, inclusive, group, groups), calltree.Sum(own, group, groups))
 }
 
+// link returns where a path is, by its id.
+func (t *callTree) link(path int32) session.PathLink {
+	return session.PathLink{ID: session.PathID(path + 1), Parent: session.PathID(t.Parent[path] + 1)}
+}
+
 // pathAmounts are the rows of the call tree, each made when it is asked for: there can be a million.
 type pathAmounts struct {
 	data           *Data
@@ -316,10 +321,7 @@ func (d *Data) pathAmounts(tree *callTree) *pathAmounts {
 }
 
 // link returns where a row is in the tree.
-func (p *pathAmounts) link(row int) session.PathLink {
-	i := p.of[row]
-	return session.PathLink{ID: session.PathID(i + 1), Parent: session.PathID(p.tree.Parent[i] + 1)}
-}
+func (p *pathAmounts) link(row int) session.PathLink { return p.tree.link(p.of[row]) }
 
 // at returns a row.
 func (p *pathAmounts) at(row int) session.PathValue {

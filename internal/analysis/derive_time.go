@@ -142,10 +142,7 @@ func (d *Data) pathTimes(tree *callTree, paths *timePaths) *pathTimes {
 }
 
 // link returns where a row is in the tree.
-func (p *pathTimes) link(row int) session.PathLink {
-	i := p.of[row]
-	return session.PathLink{ID: session.PathID(i + 1), Parent: session.PathID(p.tree.Parent[i] + 1)}
-}
+func (p *pathTimes) link(row int) session.PathLink { return p.tree.link(p.of[row]) }
 
 // at returns a row.
 func (p *pathTimes) at(row int) session.PathTime {
