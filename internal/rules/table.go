@@ -242,7 +242,9 @@ func stateMachines(f *facts, u *analysis.Use) bool {
 }
 
 // isNoBuilder reports whether a function is none of those that run an async method.
-func isNoBuilder(name string) bool { return !strings.HasPrefix(name, "System.Runtime.CompilerServices.") }
+func isNoBuilder(name string) bool {
+	return !strings.HasPrefix(name, "System.Runtime.CompilerServices.")
+}
 
 // lockWaits begin the names of functions in which a thread waits for a lock. Monitor.Wait waits for a pulse.
 var lockWaits = []string{"System.Threading.Monitor.Enter", "System.Threading.Monitor.TryEnter",
