@@ -187,6 +187,32 @@ func dumpMetadata(w io.Writer, m *clrmeta.Metadata) error {
 		}
 		fmt.Fprintf(w, "typespec %s %s\n", hex(t), s)
 	}
+	return dumpCalls(w, m)
+}
+
+// dumpCalls writes what references to methods say, and signatures of calls by pointers.
+func dumpCalls(w io.Writer, m *clrmeta.Metadata) error {
+	for _, table := range []clrmeta.Table{clrmeta.TableMemberRef, clrmeta.TableMethodSpec, clrmeta.TableStandAloneSig} {
+		for row := uint32(1); row <= m.Rows(table); row++ {
+			t := clrmeta.MakeToken(table, row)
+			callee, err := m.Callee(t)
+			if err != nil {
+				return err
+			}
+			if kind := callee.Signature[0] & 0xF; kind == 6 || kind == 7 {
+				continue // of a field, or of local variables
+			}
+			sig, err := clrmeta.ParseMethodSig(callee.Signature)
+			if err != nil {
+				return fmt.Errorf("%v: %w", t, err)
+			}
+			text, err := methodText(m, sig)
+			if err != nil {
+				return fmt.Errorf("%v: %w", t, err)
+			}
+			fmt.Fprintf(w, "call %s %s %s %s %s\n", hex(t), hex(callee.Type), hex(callee.Method), callee.Name, text)
+		}
+	}
 	return nil
 }
 
@@ -248,6 +274,20 @@ func dumpMethod(w io.Writer, m *clrmeta.Metadata, token clrmeta.Token) error {
 		strings.Join(generics, ","), method.Signature[0], sig.Generics, text)
 	for _, p := range params {
 		fmt.Fprintf(w, " %d:%d:%s", p.Sequence, p.Flags, p.Name)
+		for _, attribute := range m.Attributes(p.Token) {
+			text := hex(attribute)
+			if attribute.Table() != clrmeta.TableTypeSpec {
+				name, err := m.TypeName(attribute)
+				if err != nil {
+					return err
+				}
+				text = name.String()
+			}
+			fmt.Fprint(w, " ", text)
+		}
+		if p.Sequence == len(sig.Params) && m.TakesParams(token) {
+			fmt.Fprint(w, " params")
+		}
 	}
 	fmt.Fprintln(w)
 	return nil

@@ -102,6 +102,14 @@ func readEverything(m *clrmeta.Metadata) {
 	for row := range min(m.Rows(clrmeta.TableTypeSpec)+2, enough) {
 		m.TypeSpec(clrmeta.MakeToken(clrmeta.TableTypeSpec, row))
 	}
+	for _, table := range []clrmeta.Table{clrmeta.TableMemberRef, clrmeta.TableStandAloneSig, clrmeta.TableMethodSpec} {
+		for row := range min(m.Rows(table)+2, enough) {
+			m.Callee(clrmeta.MakeToken(table, row))
+		}
+	}
+	for row := range min(m.Rows(clrmeta.TableParam)+2, enough) {
+		m.Attributes(clrmeta.MakeToken(clrmeta.TableParam, row))
+	}
 	for row := range min(m.Rows(clrmeta.TableMethodDef)+2, enough) {
 		t := clrmeta.MakeToken(clrmeta.TableMethodDef, row)
 		method, err := m.Method(t)
@@ -111,6 +119,9 @@ func readEverything(m *clrmeta.Metadata) {
 		m.DeclaringType(t)
 		m.GenericParams(t)
 		m.Params(t)
+		m.Callee(t)
+		m.Attributes(t)
+		m.TakesParams(t)
 		m.Overridden(t)
 	}
 }

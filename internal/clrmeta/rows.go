@@ -144,6 +144,7 @@ func (m *Metadata) DeclaringType(method Token) (Token, error) {
 
 // Param is a row of the Param table.
 type Param struct {
+	Token    Token
 	Flags    uint16 // II.23.1.13: 1 in, 2 out
 	Sequence int    // 1 for the first parameter, 0 for the return value
 	Name     string
@@ -175,6 +176,7 @@ func (m *Metadata) Params(method Token) ([]Param, error) {
 			return nil, fmt.Errorf("parameters of %v: %w", method, err)
 		}
 		params = append(params, Param{
+			Token:    MakeToken(TableParam, row),
 			Flags:    uint16(m.Cell(TableParam, row, paramFlags)),
 			Sequence: int(m.Cell(TableParam, row, paramSequence)),
 			Name:     name,

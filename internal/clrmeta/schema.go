@@ -17,6 +17,7 @@ const (
 	TableParam                  Table = 0x08
 	TableMemberRef              Table = 0x0A
 	TableCustomAttribute        Table = 0x0C
+	TableStandAloneSig          Table = 0x11
 	TableMethodImpl             Table = 0x19
 	TableTypeSpec               Table = 0x1B
 	TableAssembly               Table = 0x20
@@ -24,6 +25,7 @@ const (
 	TableExportedType           Table = 0x27
 	TableNestedClass            Table = 0x29
 	TableGenericParam           Table = 0x2A
+	TableMethodSpec             Table = 0x2B
 	TableDocument               Table = 0x30
 	TableCustomDebugInformation Table = 0x37
 	TableMethodDebugInformation Table = 0x31
@@ -160,6 +162,7 @@ const (
 	methodSignature, methodParams                  = 4, 5
 	paramFlags, paramSequence, paramName           = 0, 1, 2
 	memberRefClass, memberRefName                  = 0, 1
+	memberRefSignature                             = 2
 	attributeParent, attributeType, attributeValue = 0, 1, 2
 	implClass, implBody, implDeclaration           = 0, 1, 2
 	assemblyName, assemblyRefName                  = 7, 6

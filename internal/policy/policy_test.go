@@ -36,7 +36,8 @@ ppdb: clrmeta
 bundle:
 pattern:
 usercode:
-probes: clrmeta wire
+il:
+probes: clrmeta il wire
 instrument: clrmeta pattern probes usercode wire
 agentbin:
 counter:
@@ -65,11 +66,11 @@ columns:
 session: columns quantity
 session/sessiontest: columns quantity session
 launch: agentbin arena control wire
-symbols: bundle clrmeta ppdb session usercode
+callee: clrmeta
+symbols: bundle callee clrmeta il ppdb session usercode
 report/names:
 live: quantity report/names session symbols
 steer:
-callee: clrmeta
 recording: live pieces quantity session steer symbols
 collect: arena callee calltrace cgroup counter cpucounter eventpipe heapgraph instrument launch live pattern pieces probes quantity recording session steer symbols systemevent usercode wire
 calltree: quantity

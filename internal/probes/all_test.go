@@ -13,17 +13,13 @@ import (
 
 	"github.com/clrprof/clrprof/internal/clrmeta"
 	"github.com/clrprof/clrprof/internal/dotnettest"
-)
-
-const (
-	tableStandAloneSig clrmeta.Table = 0x11
-	tableMethodSpec    clrmeta.Table = 0x2B
+	"github.com/clrprof/clrprof/internal/il"
 )
 
 // callsOf gives the signatures of the calls in an assembly.
-func callsOf(m *clrmeta.Metadata) Calls {
-	known := map[uint32]Signature{}
-	return func(token uint32) (Signature, error) {
+func callsOf(m *clrmeta.Metadata) il.Calls {
+	known := map[uint32]il.Signature{}
+	return func(token uint32) (il.Signature, error) {
 		if s, ok := known[token]; ok {
 			return s, nil
 		}
@@ -35,25 +31,16 @@ func callsOf(m *clrmeta.Metadata) Calls {
 	}
 }
 
-func signatureOf(m *clrmeta.Metadata, t clrmeta.Token) (Signature, error) {
-	column := map[clrmeta.Table]int{clrmeta.TableMethodDef: 4, clrmeta.TableMemberRef: 2, tableStandAloneSig: 0}
-	if t.Table() == tableMethodSpec {
-		coded := m.Cell(tableMethodSpec, t.Row(), 0)
-		t = clrmeta.MakeToken([]clrmeta.Table{clrmeta.TableMethodDef, clrmeta.TableMemberRef}[coded&1], coded>>1)
-	}
-	col, ok := column[t.Table()]
-	if !ok {
-		return Signature{}, fmt.Errorf("a call of %v", t)
-	}
-	blob, err := m.BlobAt(m.Cell(t.Table(), t.Row(), col))
+func signatureOf(m *clrmeta.Metadata, t clrmeta.Token) (il.Signature, error) {
+	callee, err := m.Callee(t)
 	if err != nil {
-		return Signature{}, err
+		return il.Signature{}, err
 	}
-	sig, err := clrmeta.ParseMethodSig(blob)
+	sig, err := clrmeta.ParseMethodSig(callee.Signature)
 	if err != nil {
-		return Signature{}, fmt.Errorf("%v: %w", t, err)
+		return il.Signature{}, fmt.Errorf("%v: %w", t, err)
 	}
-	s := Signature{Args: len(sig.Params), Returns: sig.Return.Kind != clrmeta.Void, This: sig.HasThis &&
+	s := il.Signature{Args: len(sig.Params), Returns: sig.Return.Kind != clrmeta.Void, This: sig.HasThis &&
 		!sig.ExplicitThis}
 	if s.This {
 		s.Args++
@@ -160,7 +147,7 @@ func rewriteAssembly(t *testing.T, r *rewriter, path string) (n tally) {
 	return n
 }
 
-func check(m *clrmeta.Metadata, method clrmeta.Token, body []byte, a rewritten, sites int, calls Calls) error {
+func check(m *clrmeta.Metadata, method clrmeta.Token, body []byte, a rewritten, sites int, calls il.Calls) error {
 	old, now, err := compare(body, a, sites)
 	if err != nil {
 		return err
@@ -170,25 +157,29 @@ func check(m *clrmeta.Metadata, method clrmeta.Token, body []byte, a rewritten, 
 		return err
 	}
 	// The probes' own signatures are not in the file.
-	withProbes := func(token uint32) (Signature, error) {
+	withProbes := func(token uint32) (il.Signature, error) {
 		switch p := inserted(0); token {
 		case p.Signature:
-			return Signature{Args: 1}, nil
+			return il.Signature{Args: 1}, nil
 		case p.TailSignature:
-			return Signature{Args: 1, Returns: true}, nil
+			return il.Signature{Args: 1, Returns: true}, nil
 		}
 		return calls(token)
 	}
-	depth, err := Verify(old, own.Returns, calls)
+	depth, err := il.Verify(old, own.Returns, calls)
 	if err != nil {
 		return fmt.Errorf("before: %w", err)
 	}
-	with, err := Verify(now, own.Returns, withProbes)
+	// All code of compilers can be followed from front to back.
+	if _, err := il.Arrays(old, il.Callees{Signature: calls, Fills: func(uint32) bool { return false }}); err != nil {
+		return fmt.Errorf("arrays: %w", err)
+	}
+	with, err := il.Verify(now, own.Returns, withProbes)
 	if err != nil {
 		return err
 	}
 	if with < depth || with > depth+ProbeStack {
-		return fmt.Errorf("depth %d, before %d: %w", with, depth, ErrInvalid)
+		return fmt.Errorf("depth %d, before %d: %w", with, depth, il.ErrInvalid)
 	}
 	return nil
 }

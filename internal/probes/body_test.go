@@ -5,7 +5,11 @@ import (
 	"encoding/binary"
 	"slices"
 	"testing"
+
+	"github.com/clrprof/clrprof/internal/il"
 )
+
+const fatHeader = 12 // bytes
 
 // fat is a body with a fat header.
 func fat(maxStack int, code []byte, sections ...byte) []byte {
@@ -16,7 +20,7 @@ func fat(maxStack int, code []byte, sections ...byte) []byte {
 	if len(sections) == 0 {
 		return b
 	}
-	b[0] |= moreSects
+	b[0] |= il.MoreSects
 	for len(b)%4 != 0 {
 		b = append(b, 0)
 	}
@@ -26,7 +30,7 @@ func fat(maxStack int, code []byte, sections ...byte) []byte {
 func tiny(code ...byte) []byte { return append([]byte{byte(len(code))<<2 | 2}, code...) }
 
 // far is n instructions that do nothing, with a place where a probe is wanted after each.
-func far(n int) []byte { return slices.Repeat([]byte{opCall, 1, 0, 0, 6}, n) }
+func far(n int) []byte { return slices.Repeat([]byte{il.OpCall, 1, 0, 0, 6}, n) }
 
 // smallClause is a section with one clause of a handler for all exceptions.
 func smallClause(size byte, kind byte, clause ...byte) []byte {
@@ -39,51 +43,51 @@ var bodies = []struct {
 	body   []byte
 	result int
 }{
-	{"return", tiny(opRet), done},
+	{"return", tiny(il.OpRet), done},
 	{"no code", tiny(), malformed},
 	{"no bytes", nil, malformed},
-	{"another format", []byte{0x00, opRet}, unknown},
-	{"code that is cut", []byte{4<<2 | 2, 0, opRet}, malformed},
-	{"fat header that is cut", fat(1, []byte{opRet})[:11], malformed},
-	{"fat header of another size", append([]byte{0x13, 0x40}, fat(1, []byte{opRet})[2:]...), malformed},
-	{"fat", fat(7, []byte{opRet}), done},
-	{"the deepest stack", fat(65533, []byte{opRet}), done},
-	{"a stack without room", fat(65534, []byte{opRet}), tooLarge},
-	{"the longest code", fat(1, append(make([]byte, 1<<18-1), opRet)), done},
-	{"code that is too long", fat(1, append(make([]byte, 1<<18), opRet)), tooLarge},
-	{"an instruction that is none", tiny(0x24, opRet), unknown},
-	{"an instruction of two bytes that is none", tiny(0xFE, 0x10, opRet), unknown},
-	{"half an instruction", tiny(opRet, 0xFE), unknown},
-	{"an operand that is cut", tiny(opRet, opCall, 1, 0, 0), unknown},
-	{"jmp", tiny(opJmp, 1, 0, 0, 6), jump},
-	{"arglist", tiny(0xFE, 0x00, 0x26, opRet), varargs},
-	{"tail call", tiny(0xFE, 0x14, opCall, 1, 0, 0, 6, opRet), done},
-	{"tail call with a type", tiny(0x02, 0xFE, 0x16, 1, 0, 0, 2, 0xFE, 0x14, opCallvirt, 1, 0, 0, 6, opRet), done},
-	{"tail call whose return is a target", tiny(0x02, 0x2C, 7, 0xFE, 0x14, opCall, 1, 0, 0, 6, opRet), done},
-	{"tail call without a return", tiny(0xFE, 0x14, opCall, 1, 0, 0, 6, opNop, opRet), tail},
-	{"tail call at the end", tiny(0xFE, 0x14, opCall, 1, 0, 0, 6), tail},
-	{"tail. of another instruction", tiny(0xFE, 0x14, opNop, opRet), tail},
-	{"tail. of newobj", tiny(0xFE, 0x14, opNewobj, 1, 0, 0, 6, opRet), tail},
-	{"prefix at the end", tiny(opRet, 0xFE, 0x13), malformed},
-	{"prefix of a return", tiny(0xFE, 0x13, opRet), malformed},
-	{"prefix of a branch", tiny(0xFE, 0x13, 0x2B, 0, opRet), malformed},
-	{"prefixes", tiny(0xFE, 0x13, 0xFE, 0x12, 1, 0x7E, 1, 0, 0, 4, 0x26, opRet), done},
-	{"branch behind a prefix", tiny(0x2B, 2, 0xFE, 0x13, 0x7E, 1, 0, 0, 4, 0x26, opRet), malformed},
-	{"branch into an instruction", tiny(0x2B, 1, 0x20, 1, 0, 0, 0, 0x26, opRet), malformed},
-	{"branch out of the code", tiny(0x2B, 1, opRet), malformed},
-	{"branch before the code", tiny(0x2B, 0x80, opRet), malformed},
-	{"branch to itself", tiny(0x2B, 0xFE, opRet), done},
-	{"long branch", tiny(0x38, 0, 0, 0, 0, opRet), done},
-	{"branch that becomes long", fat(1, slices.Concat([]byte{0x2B, 100}, far(20), []byte{opRet})), done},
+	{"another format", []byte{0x00, il.OpRet}, unknown},
+	{"code that is cut", []byte{4<<2 | 2, 0, il.OpRet}, malformed},
+	{"fat header that is cut", fat(1, []byte{il.OpRet})[:11], malformed},
+	{"fat header of another size", append([]byte{0x13, 0x40}, fat(1, []byte{il.OpRet})[2:]...), malformed},
+	{"fat", fat(7, []byte{il.OpRet}), done},
+	{"the deepest stack", fat(65533, []byte{il.OpRet}), done},
+	{"a stack without room", fat(65534, []byte{il.OpRet}), tooLarge},
+	{"the longest code", fat(1, append(make([]byte, 1<<18-1), il.OpRet)), done},
+	{"code that is too long", fat(1, append(make([]byte, 1<<18), il.OpRet)), tooLarge},
+	{"an instruction that is none", tiny(0x24, il.OpRet), unknown},
+	{"an instruction of two bytes that is none", tiny(0xFE, 0x10, il.OpRet), unknown},
+	{"half an instruction", tiny(il.OpRet, 0xFE), unknown},
+	{"an operand that is cut", tiny(il.OpRet, il.OpCall, 1, 0, 0), unknown},
+	{"jmp", tiny(il.OpJmp, 1, 0, 0, 6), jump},
+	{"arglist", tiny(0xFE, 0x00, 0x26, il.OpRet), varargs},
+	{"tail call", tiny(0xFE, 0x14, il.OpCall, 1, 0, 0, 6, il.OpRet), done},
+	{"tail call with a type", tiny(0x02, 0xFE, 0x16, 1, 0, 0, 2, 0xFE, 0x14, il.OpCallvirt, 1, 0, 0, 6, il.OpRet), done},
+	{"tail call whose return is a target", tiny(0x02, 0x2C, 7, 0xFE, 0x14, il.OpCall, 1, 0, 0, 6, il.OpRet), done},
+	{"tail call without a return", tiny(0xFE, 0x14, il.OpCall, 1, 0, 0, 6, il.OpNop, il.OpRet), tail},
+	{"tail call at the end", tiny(0xFE, 0x14, il.OpCall, 1, 0, 0, 6), tail},
+	{"tail. of another instruction", tiny(0xFE, 0x14, il.OpNop, il.OpRet), tail},
+	{"tail. of newobj", tiny(0xFE, 0x14, il.OpNewobj, 1, 0, 0, 6, il.OpRet), tail},
+	{"prefix at the end", tiny(il.OpRet, 0xFE, 0x13), malformed},
+	{"prefix of a return", tiny(0xFE, 0x13, il.OpRet), malformed},
+	{"prefix of a branch", tiny(0xFE, 0x13, 0x2B, 0, il.OpRet), malformed},
+	{"prefixes", tiny(0xFE, 0x13, 0xFE, 0x12, 1, 0x7E, 1, 0, 0, 4, 0x26, il.OpRet), done},
+	{"branch behind a prefix", tiny(0x2B, 2, 0xFE, 0x13, 0x7E, 1, 0, 0, 4, 0x26, il.OpRet), malformed},
+	{"branch into an instruction", tiny(0x2B, 1, 0x20, 1, 0, 0, 0, 0x26, il.OpRet), malformed},
+	{"branch out of the code", tiny(0x2B, 1, il.OpRet), malformed},
+	{"branch before the code", tiny(0x2B, 0x80, il.OpRet), malformed},
+	{"branch to itself", tiny(0x2B, 0xFE, il.OpRet), done},
+	{"long branch", tiny(0x38, 0, 0, 0, 0, il.OpRet), done},
+	{"branch that becomes long", fat(1, slices.Concat([]byte{0x2B, 100}, far(20), []byte{il.OpRet})), done},
 	{"branch back that becomes long", fat(1, slices.Concat(far(20), []byte{0x2B, 0x9A})), done},
-	{"switch", tiny(0x16, opSwitch, 2, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, opNop, opRet), done},
-	{"switch that is cut", tiny(0x16, opSwitch, 2, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0), unknown},
-	{"switch with more entries than memory has", tiny(0x16, opSwitch, 0xFF, 0xFF, 0xFF, 0xFF, opRet), unknown},
-	{"switch out of the code", tiny(0x16, opSwitch, 1, 0, 0, 0, 1, 0, 0, 0, opRet), malformed},
+	{"switch", tiny(0x16, il.OpSwitch, 2, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, il.OpNop, il.OpRet), done},
+	{"switch that is cut", tiny(0x16, il.OpSwitch, 2, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0), unknown},
+	{"switch with more entries than memory has", tiny(0x16, il.OpSwitch, 0xFF, 0xFF, 0xFF, 0xFF, il.OpRet), unknown},
+	{"switch out of the code", tiny(0x16, il.OpSwitch, 1, 0, 0, 0, 1, 0, 0, 0, il.OpRet), malformed},
 }
 
 // guarded is: try { nop; leave } catch or filter { pop … leave } ret.
-var guarded = []byte{opNop, opLeaveS, 4, opNop, 0x26, opLeaveS, 0, opRet}
+var guarded = []byte{il.OpNop, il.OpLeaveS, 4, il.OpNop, 0x26, il.OpLeaveS, 0, il.OpRet}
 
 var withClauses = []struct {
 	name     string
@@ -91,31 +95,33 @@ var withClauses = []struct {
 	sections []byte
 	result   int
 }{
-	{"catch", guarded, smallClause(16, Catch, 0, 0, 3, 3, 0, 4, 0, 0, 0, 1), done},
-	{"finally", []byte{opNop, opLeaveS, 1, opEndfinally, opRet}, smallClause(16, Finally, 0, 0, 3, 3, 0, 1, 0, 0, 0, 0),
+	{"catch", guarded, smallClause(16, il.Catch, 0, 0, 3, 3, 0, 4, 0, 0, 0, 1), done},
+	{"finally", []byte{il.OpNop, il.OpLeaveS, 1, il.OpEndfinally, il.OpRet},
+		smallClause(16, il.Finally, 0, 0, 3, 3, 0, 1, 0, 0, 0, 0),
 		done},
-	{"fault", []byte{opNop, opLeaveS, 1, opEndfinally, opRet}, smallClause(16, Fault, 0, 0, 3, 3, 0, 1, 0, 0, 0, 0),
+	{"fault", []byte{il.OpNop, il.OpLeaveS, 1, il.OpEndfinally, il.OpRet},
+		smallClause(16, il.Fault, 0, 0, 3, 3, 0, 1, 0, 0, 0, 0),
 		done},
-	{"filter", []byte{opNop, opLeaveS, 7, 0x26, 0x17, 0xFE, 0x11, 0x26, opLeaveS, 0, opRet},
-		smallClause(16, Filter, 0, 0, 3, 7, 0, 3, 3, 0, 0, 0), done},
-	{"size without the head, as some compilers wrote it", guarded, smallClause(12, Catch, 0, 0, 3, 3, 0, 4, 0, 0, 0, 1),
+	{"filter", []byte{il.OpNop, il.OpLeaveS, 7, 0x26, 0x17, 0xFE, 0x11, 0x26, il.OpLeaveS, 0, il.OpRet},
+		smallClause(16, il.Filter, 0, 0, 3, 7, 0, 3, 3, 0, 0, 0), done},
+	{"size without the head, as some compilers wrote it", guarded, smallClause(12, il.Catch, 0, 0, 3, 3, 0, 4, 0, 0, 0, 1),
 		done},
 	{"no clauses", guarded, []byte{1, 4, 0, 0}, done},
-	{"a clause until the end", []byte{opNop, opLeaveS, 0xFD, 0x26, opLeaveS, 0xFA},
-		smallClause(16, Catch, 0, 0, 3, 3, 0, 3, 0, 0, 0, 1), done},
+	{"a clause until the end", []byte{il.OpNop, il.OpLeaveS, 0xFD, 0x26, il.OpLeaveS, 0xFA},
+		smallClause(16, il.Catch, 0, 0, 3, 3, 0, 3, 0, 0, 0, 1), done},
 	{"a kind that is none", guarded, smallClause(16, 8, 0, 0, 3, 3, 0, 4, 0, 0, 0, 1), unknown},
 	{"another section", guarded, []byte{2, 4, 0, 0}, unknown},
-	{"a try block in an instruction", guarded, smallClause(16, Catch, 0, 0, 2, 3, 0, 4, 0, 0, 0, 1), malformed},
-	{"an empty try block", guarded, smallClause(16, Catch, 0, 0, 0, 3, 0, 4, 0, 0, 0, 1), malformed},
-	{"a handler beyond the code", guarded, smallClause(16, Catch, 0, 0, 3, 3, 0, 9, 0, 0, 0, 1), malformed},
-	{"a section that is cut", guarded, smallClause(16, Catch, 0, 0, 3, 3, 0, 4, 0, 0, 0), malformed},
+	{"a try block in an instruction", guarded, smallClause(16, il.Catch, 0, 0, 2, 3, 0, 4, 0, 0, 0, 1), malformed},
+	{"an empty try block", guarded, smallClause(16, il.Catch, 0, 0, 0, 3, 0, 4, 0, 0, 0, 1), malformed},
+	{"a handler beyond the code", guarded, smallClause(16, il.Catch, 0, 0, 3, 3, 0, 9, 0, 0, 0, 1), malformed},
+	{"a section that is cut", guarded, smallClause(16, il.Catch, 0, 0, 3, 3, 0, 4, 0, 0, 0), malformed},
 	{"a section that is not there", guarded, []byte{0x81, 16, 0, 0, 0, 0, 0, 0, 3, 3, 0, 4, 0, 0, 0, 1}, malformed},
 	{"two sections", guarded, append([]byte{0x81, 16, 0, 0, 0, 0, 0, 0, 3, 3, 0, 4, 0, 0, 0, 1},
-		smallClause(16, Catch, 0, 0, 3, 3, 0, 4, 0, 0, 0, 1)...), done},
+		smallClause(16, il.Catch, 0, 0, 3, 3, 0, 4, 0, 0, 0, 1)...), done},
 	{"fat", guarded, slices.Concat([]byte{0x41, 28, 0, 0}, make([]byte, 8),
 		[]byte{3, 0, 0, 0, 3, 0, 0, 0, 4, 0, 0, 0, 0, 0, 0, 1}), done},
-	{"a return of a tail call in a block", []byte{0xFE, 0x14, opCall, 1, 0, 0, 6, opRet, opEndfinally, opRet},
-		smallClause(16, Finally, 0, 0, 7, 8, 0, 1, 0, 0, 0, 0), malformed},
+	{"a return of a tail call in a block", []byte{0xFE, 0x14, il.OpCall, 1, 0, 0, 6, il.OpRet, il.OpEndfinally, il.OpRet},
+		smallClause(16, il.Finally, 0, 0, 7, 8, 0, 1, 0, 0, 0, 0), malformed},
 }
 
 func all() (names []string, bytes [][]byte, results []int) {
@@ -156,7 +162,7 @@ func TestLongBranches(t *testing.T) {
 	r := startRewriter(t)
 	short := 0
 	for n := range 128 {
-		body := fat(1, slices.Concat([]byte{0x2B, byte(n)}, make([]byte, n), []byte{opRet}))
+		body := fat(1, slices.Concat([]byte{0x2B, byte(n)}, make([]byte, n), []byte{il.OpRet}))
 		a := r.rewrite(body, 0, true)
 		_, now, err := compare(body, a, 0)
 		if err != nil {
@@ -176,9 +182,9 @@ func TestChain(t *testing.T) {
 	r := startRewriter(t)
 	const reach = 124 // of each branch, from its begin
 	units := 2000
-	code := slices.Repeat([]byte{0x2B, reach - 2, opNop, opNop}, units)
-	code = append(code, slices.Repeat([]byte{opRet, opNop, opNop, opNop}, reach/4)...)
-	body := fat(1, append(code, opRet))
+	code := slices.Repeat([]byte{0x2B, reach - 2, il.OpNop, il.OpNop}, units)
+	code = append(code, slices.Repeat([]byte{il.OpRet, il.OpNop, il.OpNop, il.OpNop}, reach/4)...)
+	body := fat(1, append(code, il.OpRet))
 	a := r.rewrite(body, 0, true)
 	if a.result != done {
 		t.Fatalf("result %d", a.result)
@@ -201,7 +207,7 @@ func TestCompareSeesChanges(t *testing.T) {
 			continue
 		}
 		a := r.rewrite(body, 1, false)
-		now, err := ReadBody(a.body)
+		now, err := il.ReadBody(a.body)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -215,38 +221,6 @@ func TestCompareSeesChanges(t *testing.T) {
 			if _, _, err := compare(body, changed, 1); err == nil {
 				t.Errorf("%s: byte %d of %d can be changed from %#x", names[i], k, len(a.body), a.body[k])
 			}
-		}
-	}
-}
-
-func TestVerify(t *testing.T) {
-	calls := func(token uint32) (Signature, error) {
-		return Signature{Args: int(token & 0xFF), Returns: token&0x100 != 0, This: token&0x200 != 0}, nil
-	}
-	for _, c := range []struct {
-		name    string
-		code    []byte
-		max     int
-		returns bool
-		depth   int // -1: it is invalid
-	}{
-		{"nothing", []byte{opRet}, 0, false, 0},
-		{"a value", []byte{0x16, opRet}, 1, true, 1},
-		{"too deep", []byte{0x16, opRet}, 0, true, -1},
-		{"no value", []byte{opRet}, 1, true, -1},
-		{"a value that is left", []byte{0x16, opRet}, 1, false, -1},
-		{"a call", []byte{0x16, 0x16, opCall, 2, 1, 0, 6, opRet}, 2, true, 2},
-		{"a call with too little", []byte{0x16, opCall, 2, 1, 0, 6, opRet}, 2, true, -1},
-		{"an object", []byte{0x16, opNewobj, 2, 2, 0, 6, opRet}, 1, true, 1},
-		{"a function pointer", []byte{0x16, 0x16, opCalli, 1, 0, 0, 0x11, opRet}, 2, false, 2},
-		{"ways that meet", []byte{0x16, 0x2C, 1, 0x16, opRet}, 1, false, -1},
-		{"an end without a return", []byte{0x00}, 0, false, -1},
-		{"a loop that grows", []byte{0x16, 0x2B, 0xFD}, 8, false, -1},
-		{"code that is not reached", []byte{opRet, 0x26}, 0, false, 0},
-	} {
-		depth, err := Verify(&Body{MaxStack: c.max, Code: c.code}, c.returns, calls)
-		if (err != nil) != (c.depth < 0) || err == nil && depth != c.depth {
-			t.Errorf("%s: depth %d, %v; want %d", c.name, depth, err, c.depth)
 		}
 	}
 }

@@ -5,6 +5,8 @@ import (
 	"encoding/binary"
 	"fmt"
 	"slices"
+
+	"github.com/clrprof/clrprof/internal/il"
 )
 
 // ProbeStack is how much deeper the stack is while a probe is called.
@@ -24,20 +26,20 @@ func (p *Probes) probe(function, argument uint64) []byte {
 }
 
 // ending is a return with its probe.
-func (p *Probes) ending() []byte { return append(p.probe(p.Leave, p.Method), opNop, opRet) }
+func (p *Probes) ending() []byte { return append(p.probe(p.Leave, p.Method), il.OpNop, il.OpRet) }
 
 func probe(signature uint32, function, argument uint64) []byte {
-	b := []byte{opLdcI8}
+	b := []byte{il.OpLdcI8}
 	b = binary.LittleEndian.AppendUint64(b, argument)
-	b = append(b, opConvI, opLdcI8)
+	b = append(b, il.OpConvI, il.OpLdcI8)
 	b = binary.LittleEndian.AppendUint64(b, function)
-	return binary.LittleEndian.AppendUint32(append(b, opConvI, opCalli), signature)
+	return binary.LittleEndian.AppendUint32(append(b, il.OpConvI, il.OpCalli), signature)
 }
 
 // comparer reads an old and a new body side by side.
 type comparer struct {
 	probes   *Probes
-	old, now *Body
+	old, now *il.Body
 	code     []byte // the rest of the new code
 	before   int    // the opcode of the last instruction that is no prefix
 	at       []int  // new offsets by old ones, -1: no instruction begins there
@@ -45,25 +47,25 @@ type comparer struct {
 }
 
 // branch is one whose targets are to be compared when all instructions are known.
-type branch struct{ old, now instruction }
+type branch struct{ old, now il.Instruction }
 
 // Compare says where a new body is another than the old one with its probes, and returns the new offset of each old
 // instruction; those of other offsets are -1, and one more is that of the end.
-func Compare(old, now *Body, p *Probes) ([]int, error) {
+func Compare(old, now *il.Body, p *Probes) ([]int, error) {
 	c := &comparer{probes: p, old: old, now: now, code: now.Code}
 	if now.MaxStack != old.MaxStack+ProbeStack || now.InitLocals != old.InitLocals || now.Locals != old.Locals {
 		return nil, fmt.Errorf("maxstack %d, locals %#x (%t), of %d, %#x (%t): %w",
-			now.MaxStack, now.Locals, now.InitLocals, old.MaxStack, old.Locals, old.InitLocals, ErrInvalid)
+			now.MaxStack, now.Locals, now.InitLocals, old.MaxStack, old.Locals, old.InitLocals, il.ErrInvalid)
 	}
 	c.at = slices.Repeat([]int{-1}, len(old.Code)+1)
 	if err := c.compareCode(); err != nil {
 		return nil, err
 	}
 	for _, b := range c.branches {
-		for k, t := range b.old.targets {
-			if t < 0 || t >= len(old.Code) || c.at[t] != b.now.targets[k] {
-				return nil, fmt.Errorf("branch at %d to %d: now at %d to %d: %w", b.old.at, t, b.now.at,
-					b.now.targets[k], ErrInvalid)
+		for k, t := range b.old.Targets {
+			if t < 0 || t >= len(old.Code) || c.at[t] != b.now.Targets[k] {
+				return nil, fmt.Errorf("branch at %d to %d: now at %d to %d: %w", b.old.At, t, b.now.At,
+					b.now.Targets[k], il.ErrInvalid)
 			}
 		}
 	}
@@ -75,7 +77,7 @@ func (c *comparer) offset() int { return len(c.now.Code) - len(c.code) }
 func (c *comparer) expect(what string, at int, b []byte) error {
 	if !bytes.HasPrefix(c.code, b) {
 		return fmt.Errorf("%s at %d: have % x, want % x: %w", what, at, c.code[:min(len(b), len(c.code))], b,
-			ErrInvalid)
+			il.ErrInvalid)
 	}
 	c.code = c.code[len(b):]
 	return nil
@@ -83,35 +85,35 @@ func (c *comparer) expect(what string, at int, b []byte) error {
 
 // group is an instruction with the prefixes before it.
 type group struct {
-	parts []instruction
+	parts []il.Instruction
 	tail  bool
 	site  uint64
 }
 
 // isHalf says if the JIT looks at a call together with the instruction before it: then nothing may come between.
 func isHalf(before, op int) bool {
-	return before == opLdtoken || (before == opLdftn || before == opLdvirtftn) && op == opNewobj
+	return before == il.OpLdtoken || (before == il.OpLdftn || before == il.OpLdvirtftn) && op == il.OpNewobj
 }
 
 func (c *comparer) readGroup(at int) (group, error) {
 	var g group
 	for at < len(c.old.Code) {
-		i, err := read(c.old.Code, at)
+		i, err := il.Read(c.old.Code, at)
 		if err != nil {
 			return g, err
 		}
 		g.parts = append(g.parts, i)
-		g.tail = g.tail || i.op == opTail
-		if !i.isPrefix() {
-			if i.isCall() && !isHalf(c.before, i.op) && c.probes.Site != nil {
-				g.site = c.probes.Site(i.at, i.op, i.token())
+		g.tail = g.tail || i.Op == il.OpTail
+		if !i.IsPrefix() {
+			if i.IsCall() && !isHalf(c.before, i.Op) && c.probes.Site != nil {
+				g.site = c.probes.Site(i.At, i.Op, i.Token())
 			}
-			c.before = i.op
+			c.before = i.Op
 			return g, nil
 		}
-		at = i.next
+		at = i.Next
 	}
-	return g, fmt.Errorf("a prefix at the end: %w", ErrMalformed)
+	return g, fmt.Errorf("a prefix at the end: %w", il.ErrMalformed)
 }
 
 func (c *comparer) compareCode() error {
@@ -130,7 +132,7 @@ func (c *comparer) compareCode() error {
 			return err
 		}
 		last := g.parts[len(g.parts)-1]
-		if last.op == opRet {
+		if last.Op == il.OpRet {
 			err = c.compareReturn(at, afterTail, targets[at])
 		} else {
 			err = c.compareGroup(g)
@@ -139,7 +141,7 @@ func (c *comparer) compareCode() error {
 			return err
 		}
 		afterTail = g.tail
-		at = last.next
+		at = last.Next
 	}
 	c.at[len(c.old.Code)] = c.offset()
 	return c.expectEnd()
@@ -147,7 +149,7 @@ func (c *comparer) compareCode() error {
 
 func (c *comparer) expectEnd() error {
 	if len(c.code) != 0 {
-		return fmt.Errorf("%d bytes more: %w", len(c.code), ErrInvalid)
+		return fmt.Errorf("%d bytes more: %w", len(c.code), il.ErrInvalid)
 	}
 	return nil
 }
@@ -156,14 +158,14 @@ func (c *comparer) expectEnd() error {
 func (c *comparer) targets() (map[int]bool, error) {
 	m := map[int]bool{}
 	for at := 0; at < len(c.old.Code); {
-		i, err := read(c.old.Code, at)
+		i, err := il.Read(c.old.Code, at)
 		if err != nil {
 			return nil, err
 		}
-		for _, t := range i.targets {
+		for _, t := range i.Targets {
 			m[t] = true
 		}
-		at = i.next
+		at = i.Next
 	}
 	return m, nil
 }
@@ -172,7 +174,7 @@ func (c *comparer) targets() (map[int]bool, error) {
 func (c *comparer) compareReturn(at int, afterTail, target bool) error {
 	c.at[at] = c.offset()
 	if afterTail {
-		if err := c.expect("return of tail call", at, []byte{opRet}); err != nil || !target {
+		if err := c.expect("return of tail call", at, []byte{il.OpRet}); err != nil || !target {
 			return err
 		}
 		c.at[at] = c.offset()
@@ -182,7 +184,7 @@ func (c *comparer) compareReturn(at int, afterTail, target bool) error {
 
 func (c *comparer) compareGroup(g group) error {
 	p := c.probes
-	first := g.parts[0].at
+	first := g.parts[0].At
 	c.at[first] = c.offset()
 	switch {
 	case g.tail:
@@ -196,10 +198,10 @@ func (c *comparer) compareGroup(g group) error {
 	}
 	for k, old := range g.parts {
 		if k > 0 {
-			c.at[old.at] = c.offset()
+			c.at[old.At] = c.offset()
 		}
-		if len(old.targets) == 0 {
-			if err := c.expect("instruction", old.at, c.old.Code[old.at:old.next]); err != nil {
+		if len(old.Targets) == 0 {
+			if err := c.expect("instruction", old.At, c.old.Code[old.At:old.Next]); err != nil {
 				return err
 			}
 			continue
@@ -223,35 +225,35 @@ func (c *comparer) compareTail(g group) error {
 		staying = append(staying, p.probe(p.SiteEnter, g.site)...)
 	}
 	for _, i := range g.parts {
-		if i.op != opTail {
-			staying = append(staying, c.old.Code[i.at:i.next]...)
+		if i.Op != il.OpTail {
+			staying = append(staying, c.old.Code[i.At:i.Next]...)
 		}
 	}
 	if g.site != 0 {
 		staying = append(staying, p.probe(p.SiteLeave, g.site)...)
 	}
 	staying = append(staying, p.ending()...)
-	want := append(probe(p.TailSignature, p.Tail, p.Method), opBrtrue)
+	want := append(probe(p.TailSignature, p.Tail, p.Method), il.OpBrtrue)
 	want = append(binary.LittleEndian.AppendUint32(want, uint32(len(staying))), staying...)
 	if g.site != 0 {
 		want = append(want, p.probe(p.SiteJump, g.site)...)
 	}
-	return c.expect("tail call", g.parts[0].at, want)
+	return c.expect("tail call", g.parts[0].At, want)
 }
 
-func (c *comparer) compareBranch(old instruction) error {
+func (c *comparer) compareBranch(old il.Instruction) error {
 	if len(c.code) == 0 {
-		return fmt.Errorf("the branch at %d is not there: %w", old.at, ErrInvalid)
+		return fmt.Errorf("the branch at %d is not there: %w", old.At, il.ErrInvalid)
 	}
-	now, err := read(c.now.Code, c.offset())
+	now, err := il.Read(c.now.Code, c.offset())
 	if err != nil {
 		return err
 	}
-	if now.long() != old.long() || len(now.targets) != len(old.targets) {
+	if now.Long() != old.Long() || len(now.Targets) != len(old.Targets) {
 		return fmt.Errorf("at %d: have %#x with %d targets, want %#x with %d: %w",
-			old.at, now.op, len(now.targets), old.op, len(old.targets), ErrInvalid)
+			old.At, now.Op, len(now.Targets), old.Op, len(old.Targets), il.ErrInvalid)
 	}
-	c.code = c.code[now.next-now.at:]
+	c.code = c.code[now.Next-now.At:]
 	c.branches = append(c.branches, branch{old, now})
 	return nil
 }
@@ -263,16 +265,17 @@ func (c *comparer) compareClauses() error {
 		}
 		return c.at[at]
 	}
-	var want []Clause
+	var want []il.Clause
 	for _, o := range c.old.Clauses {
-		n := Clause{o.Kind, move(o.Try), move(o.TryEnd), move(o.Handler), move(o.HandlerEnd), o.Token}
-		if o.Kind == Filter {
+		n := il.Clause{Kind: o.Kind, Try: move(o.Try), TryEnd: move(o.TryEnd), Handler: move(o.Handler),
+			HandlerEnd: move(o.HandlerEnd), Token: o.Token}
+		if o.Kind == il.Filter {
 			n.Token = uint32(move(int(o.Token)))
 		}
 		want = append(want, n)
 	}
 	if !slices.Equal(want, c.now.Clauses) {
-		return fmt.Errorf("clauses %v, want %v: %w", c.now.Clauses, want, ErrInvalid)
+		return fmt.Errorf("clauses %v, want %v: %w", c.now.Clauses, want, il.ErrInvalid)
 	}
 	return nil
 }

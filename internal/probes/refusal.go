@@ -3,6 +3,7 @@ package probes
 import (
 	"encoding/binary"
 
+	"github.com/clrprof/clrprof/internal/il"
 	"github.com/clrprof/clrprof/internal/wire"
 )
 
@@ -69,7 +70,7 @@ func Refuse(b []byte) Refusal {
 	if len(b) > 0 && b[0]&3 != 2 && b[0]&3 != 3 {
 		return Unknown
 	}
-	body, sections, err := readHead(b)
+	body, sections, err := il.ReadHead(b)
 	if err != nil || len(body.Code) == 0 {
 		return Malformed
 	}
@@ -101,31 +102,31 @@ func (c *checker) isStart(at int) bool { return at >= 0 && at < len(c.code) && c
 func (c *checker) checkCode() Refusal {
 	prefixed, tail := false, false
 	for at := 0; at < len(c.code); {
-		i, err := read(c.code, at)
+		i, err := il.Read(c.code, at)
 		if err != nil {
 			return Unknown
 		}
 		c.starts[at] = !prefixed
 		switch {
-		case i.op == opJmp:
+		case i.Op == il.OpJmp:
 			return Jump
-		case i.op == opArglist:
+		case i.Op == il.OpArglist:
 			return Varargs
-		case i.isPrefix():
-			prefixed, tail = true, tail || i.op == opTail
-			at = i.next
+		case i.IsPrefix():
+			prefixed, tail = true, tail || i.Op == il.OpTail
+			at = i.Next
 			continue
-		case prefixed && (i.op == opRet || i.op == opSwitch || i.isBranch()):
+		case prefixed && (i.Op == il.OpRet || i.Op == il.OpSwitch || i.IsBranch()):
 			return Malformed
-		case tail && (!i.isCall() || i.op == opNewobj || i.next >= len(c.code) || c.code[i.next] != opRet):
+		case tail && (!i.IsCall() || i.Op == il.OpNewobj || i.Next >= len(c.code) || c.code[i.Next] != il.OpRet):
 			return Tail
 		}
 		if tail {
-			c.inTail[i.next] = true
+			c.inTail[i.Next] = true
 		}
-		c.targets = append(c.targets, i.targets...)
+		c.targets = append(c.targets, i.Targets...)
 		prefixed, tail = false, false
-		at = i.next
+		at = i.Next
 	}
 	if prefixed {
 		return Malformed
@@ -141,10 +142,10 @@ func (c *checker) checkSections(b []byte, at int) Refusal {
 			return Malformed
 		}
 		kind, size, each := b[at], int(b[at+1]), 12
-		if kind&sectFat != 0 {
+		if kind&il.SectFat != 0 {
 			size, each = int(binary.LittleEndian.Uint32(b[at:])>>8), 24
 		}
-		if kind&sectKind != 1 {
+		if kind&il.SectKind != 1 {
 			return Unknown
 		}
 		n := size / each
@@ -152,24 +153,24 @@ func (c *checker) checkSections(b []byte, at int) Refusal {
 			return Malformed
 		}
 		for i := range n {
-			if r := c.checkClause(readClause(b[at+4+i*each:], kind&sectFat != 0)); r != None {
+			if r := c.checkClause(il.ReadClause(b[at+4+i*each:], kind&il.SectFat != 0)); r != None {
 				return r
 			}
 		}
 		at += max(size, 4)
-		more = kind&sectMore != 0
+		more = kind&il.SectMore != 0
 	}
 	return None
 }
 
-func (c *checker) checkClause(x Clause) Refusal {
-	if x.Kind != Catch && x.Kind != Filter && x.Kind != Finally && x.Kind != Fault {
+func (c *checker) checkClause(x il.Clause) Refusal {
+	if x.Kind != il.Catch && x.Kind != il.Filter && x.Kind != il.Finally && x.Kind != il.Fault {
 		return Unknown
 	}
 	begins := func(at int) bool { return c.isStart(at) && !c.inTail[at] }
 	ends := func(at int) bool { return begins(at) || at == len(c.code) }
 	if begins(x.Try) && ends(x.TryEnd) && begins(x.Handler) && ends(x.HandlerEnd) && x.Try < x.TryEnd &&
-		x.Handler < x.HandlerEnd && (x.Kind != Filter || begins(int(x.Token))) {
+		x.Handler < x.HandlerEnd && (x.Kind != il.Filter || begins(int(x.Token))) {
 		return None
 	}
 	return Malformed

@@ -12,6 +12,8 @@ import (
 	"strings"
 	"sync"
 	"testing"
+
+	"github.com/clrprof/clrprof/internal/il"
 )
 
 // Results of the rewriter: enum il_result.
@@ -162,11 +164,11 @@ func inserted(sites int) *Probes {
 }
 
 // compare checks a new body and returns both.
-func compare(body []byte, a rewritten, sites int) (old, now *Body, err error) {
-	if old, err = ReadBody(body); err != nil {
+func compare(body []byte, a rewritten, sites int) (old, now *il.Body, err error) {
+	if old, err = il.ReadBody(body); err != nil {
 		return nil, nil, fmt.Errorf("rewritten, but cannot be read: %w", err)
 	}
-	if now, err = ReadBody(a.body); err != nil {
+	if now, err = il.ReadBody(a.body); err != nil {
 		return nil, nil, fmt.Errorf("new body: %w", err)
 	}
 	at, err := Compare(old, now, inserted(sites))
@@ -177,23 +179,23 @@ func compare(body []byte, a rewritten, sites int) (old, now *Body, err error) {
 }
 
 // compareOffsets: each byte of the new code belongs to the instruction that it was made for.
-func compareOffsets(old *Body, at []int, offsets []uint32) error {
+func compareOffsets(old *il.Body, at []int, offsets []uint32) error {
 	last := -1
 	for o, n := range at {
 		if n < 0 || o == len(old.Code) {
 			continue
 		}
-		i, err := read(old.Code, o)
+		i, err := il.Read(old.Code, o)
 		if err != nil {
 			return err
 		}
 		if offsets[n] != uint32(o) {
-			return fmt.Errorf("new offset %d is %d, not %d: %w", n, offsets[n], o, ErrInvalid)
+			return fmt.Errorf("new offset %d is %d, not %d: %w", n, offsets[n], o, il.ErrInvalid)
 		}
-		if i.isCall() { // wherever in it the runtime sees the call
-			for k := n; k < at[i.next]; k++ {
-				if got := int(offsets[k]); got < o || got >= i.next {
-					return fmt.Errorf("new offset %d is %d, not within %d to %d: %w", k, got, o, i.next, ErrInvalid)
+		if i.IsCall() { // wherever in it the runtime sees the call
+			for k := n; k < at[i.Next]; k++ {
+				if got := int(offsets[k]); got < o || got >= i.Next {
+					return fmt.Errorf("new offset %d is %d, not within %d to %d: %w", k, got, o, i.Next, il.ErrInvalid)
 				}
 			}
 		}
@@ -204,7 +206,7 @@ func compareOffsets(old *Body, at []int, offsets []uint32) error {
 	}
 	for k, o := range offsets {
 		if int(o) >= len(old.Code) || k > 0 && o < offsets[k-1] {
-			return fmt.Errorf("new offset %d is %d: %w", k, o, ErrInvalid)
+			return fmt.Errorf("new offset %d is %d: %w", k, o, il.ErrInvalid)
 		}
 	}
 	return nil

@@ -70,6 +70,11 @@ static class Dump
                 {
                     var p = r.GetParameter(ph);
                     b.Append(' ').Append(p.SequenceNumber).Append(':').Append((int)p.Attributes).Append(':').Append(r.GetString(p.Name));
+                    foreach (var ah in p.GetCustomAttributes()) b.Append(' ').Append(Attribute(r, names, ah));
+                    if (p.SequenceNumber == s.ParameterTypes.Length && s.Header.CallingConvention != SignatureCallingConvention.VarArgs &&
+                        p.SequenceNumber > 0 && s.ParameterTypes.Last().StartsWith("vec{") &&
+                        p.GetCustomAttributes().Any(a => Attribute(r, names, a) == "System.ParamArrayAttribute"))
+                        b.Append(" params");
                 }
                 Out.WriteLine(b);
             }
@@ -80,6 +85,42 @@ static class Dump
             var h = MetadataTokens.TypeSpecificationHandle(i);
             Out.WriteLine("typespec " + Token(h) + " " + r.GetTypeSpecification(h).DecodeSignature(names, null));
         }
+        foreach (var h in r.MemberReferences)
+            if (r.GetMemberReference(h).GetKind() == MemberReferenceKind.Method)
+                Out.WriteLine("call " + Token(h) + " " + Called(r, names, h));
+        for (int i = 1; i <= r.GetTableRowCount(TableIndex.MethodSpec); i++)
+        {
+            var h = MetadataTokens.MethodSpecificationHandle(i);
+            Out.WriteLine("call " + Token(h) + " " + Called(r, names, r.GetMethodSpecification(h).Method));
+        }
+        for (int i = 1; i <= r.GetTableRowCount(TableIndex.StandAloneSig); i++)
+        {
+            var h = MetadataTokens.StandaloneSignatureHandle(i);
+            if (r.GetBlobReader(r.GetStandaloneSignature(h).Signature).ReadSignatureHeader().Kind == SignatureKind.Method)
+                Out.WriteLine("call " + Token(h) + " 0 0  " + Names.Method(r.GetStandaloneSignature(h).DecodeMethodSignature(names, null)));
+        }
+    }
+
+    // Called writes what a reference to a method says: type, definition, name, signature.
+    static string Called(MetadataReader r, Names names, EntityHandle h)
+    {
+        if (h.Kind == HandleKind.MemberReference)
+        {
+            var m = r.GetMemberReference((MemberReferenceHandle)h);
+            return Token(m.Parent) + " 0 " + r.GetString(m.Name) + " " + Names.Method(m.DecodeMethodSignature(names, null));
+        }
+        var d = r.GetMethodDefinition((MethodDefinitionHandle)h);
+        return Token(d.GetDeclaringType()) + " " + Token(h) + " " + r.GetString(d.Name) + " " + Names.Method(d.DecodeSignature(names, null));
+    }
+
+    // Attribute writes the type of an attribute.
+    static string Attribute(MetadataReader r, Names names, CustomAttributeHandle h)
+    {
+        var ctor = r.GetCustomAttribute(h).Constructor;
+        if (ctor.Kind == HandleKind.MethodDefinition)
+            return names.GetTypeFromDefinition(r, r.GetMethodDefinition((MethodDefinitionHandle)ctor).GetDeclaringType(), 0);
+        var type = r.GetMemberReference((MemberReferenceHandle)ctor).Parent;
+        return type.Kind == HandleKind.TypeReference ? names.GetTypeFromReference(r, (TypeReferenceHandle)type, 0) : Token(type);
     }
 
     static void Points(PEReader pe, string file)

@@ -1,4 +1,4 @@
-package probes
+package il
 
 import (
 	"encoding/binary"
@@ -36,24 +36,29 @@ type Body struct {
 const (
 	fatHeader = 12
 	tinyStack = 8
-	moreSects = 0x08
 	initFlag  = 0x10
-	sectFat   = 0x40
-	sectMore  = 0x80
-	sectKind  = 0x3F
+	// MoreSects is the flag of a fat header behind whose code there are sections.
+	MoreSects = 0x08
+)
+
+// In the first byte of a section (II.25.4.5).
+const (
+	SectFat  = 0x40 // its size has three bytes
+	SectMore = 0x80 // another section follows
+	SectKind = 0x3F // what it has: 1, clauses
 )
 
 // ReadBody reads a body: header, code and clauses.
 func ReadBody(b []byte) (*Body, error) {
-	body, sections, err := readHead(b)
+	body, sections, err := ReadHead(b)
 	if err != nil || sections == 0 {
 		return body, err
 	}
 	return body, body.readSections(b, sections)
 }
 
-// readHead reads header and code, and where sections begin; 0: there is none.
-func readHead(b []byte) (body *Body, sections int, err error) {
+// ReadHead reads header and code, and where sections begin; 0: there is none.
+func ReadHead(b []byte) (body *Body, sections int, err error) {
 	if len(b) == 0 {
 		return nil, 0, fmt.Errorf("no bytes: %w", ErrMalformed)
 	}
@@ -75,7 +80,7 @@ func readHead(b []byte) (body *Body, sections int, err error) {
 		MaxStack: int(binary.LittleEndian.Uint16(b[2:])), InitLocals: b[0]&initFlag != 0,
 		Locals: binary.LittleEndian.Uint32(b[8:]), Code: b[fatHeader : fatHeader+size],
 	}
-	if b[0]&moreSects != 0 {
+	if b[0]&MoreSects != 0 {
 		sections = fatHeader + int(size)
 	}
 	return body, sections, nil
@@ -88,23 +93,24 @@ func (body *Body) readSections(b []byte, at int) error {
 			return fmt.Errorf("section at %d: %w", at, ErrMalformed)
 		}
 		kind, size, each := b[at], int(b[at+1]), 12
-		if kind&sectFat != 0 {
+		if kind&SectFat != 0 {
 			size, each = int(binary.LittleEndian.Uint32(b[at:])>>8), 24
 		}
 		n := size / each // without the four bytes of the section's head, as the runtime counts
-		if kind&sectKind != 1 || len(b) < at+4+n*each {
+		if kind&SectKind != 1 || len(b) < at+4+n*each {
 			return fmt.Errorf("section %#x of %d bytes at %d: %w", kind, size, at, ErrMalformed)
 		}
 		for i := range n {
-			body.Clauses = append(body.Clauses, readClause(b[at+4+i*each:], kind&sectFat != 0))
+			body.Clauses = append(body.Clauses, ReadClause(b[at+4+i*each:], kind&SectFat != 0))
 		}
 		at += max(size, 4)
-		more = kind&sectMore != 0
+		more = kind&SectMore != 0
 	}
 	return nil
 }
 
-func readClause(b []byte, fat bool) Clause {
+// ReadClause reads a clause, which has 24 bytes in a fat section and 12 in others.
+func ReadClause(b []byte, fat bool) Clause {
 	u16 := func(at int) int { return int(binary.LittleEndian.Uint16(b[at:])) }
 	u32 := func(at int) int { return int(binary.LittleEndian.Uint32(b[at:])) }
 	if fat {

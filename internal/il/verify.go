@@ -1,4 +1,4 @@
-package probes
+package il
 
 import (
 	"errors"
@@ -84,58 +84,66 @@ func (v *verifier) reach(at, depth int) error {
 }
 
 func (v *verifier) step(at int) error {
-	i, err := read(v.body.Code, at)
+	i, err := Read(v.body.Code, at)
 	if err != nil {
 		return err
 	}
 	pop, push, err := v.effect(&i)
 	depth := v.depth[at]
 	if err != nil || depth < pop {
-		return fmt.Errorf("at %d: %#x takes %d of %d: %w", at, i.op, pop, depth, errors.Join(err, ErrInvalid))
+		return fmt.Errorf("at %d: %#x takes %d of %d: %w", at, i.Op, pop, depth, errors.Join(err, ErrInvalid))
 	}
 	depth += push - pop
-	if i.op == opRet && depth != 0 {
+	if i.Op == OpRet && depth != 0 {
 		return fmt.Errorf("at %d: %d values left on return: %w", at, depth, ErrInvalid)
 	}
-	if i.long() == opLeave {
+	if i.Long() == OpLeave {
 		depth = 0
 	}
-	for _, t := range i.targets {
+	for _, t := range i.Targets {
 		if err := v.reach(t, depth); err != nil {
 			return err
 		}
 	}
-	if i.ends() || i.op == opLeaveS {
+	if i.Ends() || i.Op == OpLeaveS {
 		return nil
 	}
-	return v.reach(i.next, depth)
+	return v.reach(i.Next, depth)
 }
 
 // effect is what an instruction takes from the stack and puts there.
-func (v *verifier) effect(i *instruction) (pop, push int, err error) {
-	o := ops[opIndex[slot(i.op)]-1]
-	switch {
-	case i.op == opRet && v.returns:
+func (v *verifier) effect(i *Instruction) (pop, push int, err error) {
+	if i.Op == OpRet && v.returns {
 		return 1, 0, nil
-	case !i.isCall():
-		return o.pop, o.push, nil
 	}
-	s, err := v.calls(i.token())
-	if err != nil {
-		return 0, 0, err
+	s := Signature{}
+	if i.IsCall() {
+		if s, err = v.calls(i.Token()); err != nil {
+			return 0, 0, err
+		}
+	}
+	pop, push = i.effect(s)
+	return pop, push, nil
+}
+
+// effect is what an instruction but a return takes from the stack and puts there; s is of what it calls.
+func (i *Instruction) effect(s Signature) (pop, push int) {
+	if !i.IsCall() {
+		o := ops[opIndex[slot(i.Op)]-1]
+		return o.pop, o.push
 	}
 	pop = s.Args
 	if s.Returns {
 		push = 1
 	}
-	switch i.op {
-	case opCalli:
+	switch i.Op {
+	case OpCalli:
 		pop++
-	case opNewobj:
+	case OpNewobj:
 		if s.This {
 			pop--
 		}
 		push = 1
 	}
-	return pop, push, nil
+	return pop, push
 }

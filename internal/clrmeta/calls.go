@@ -1,0 +1,75 @@
+package clrmeta
+
+import "fmt"
+
+// Callee is what code says of a function that it calls.
+type Callee struct {
+	// Type declares it: a TypeDef, TypeRef or TypeSpec; 0: none, or it is called by a pointer. Of a call with a
+	// variable argument list it may be a MethodDef.
+	Type      Token
+	Method    Token  // MethodDef, if the function is of this module and not of a generic type; else 0
+	Name      string // "": it is called by a pointer
+	Signature []byte
+}
+
+// Callee reads the operand of an instruction that calls: a MethodDef, MemberRef, MethodSpec or StandAloneSig. Of a
+// MethodSpec it says what its generic method is.
+func (m *Metadata) Callee(t Token) (Callee, error) {
+	if t.Table() == TableMethodSpec {
+		if err := m.check(t, TableMethodSpec); err != nil {
+			return Callee{}, fmt.Errorf("callee: %w", err)
+		}
+		t = m.codedCell(TableMethodSpec, t.Row(), 0)
+	}
+	column := map[Table]int{TableMethodDef: methodSignature, TableMemberRef: memberRefSignature}[t.Table()]
+	if err := m.check(t, TableMethodDef, TableMemberRef, TableStandAloneSig); err != nil {
+		return Callee{}, fmt.Errorf("callee: %w", err)
+	}
+	blob, err := m.BlobAt(m.Cell(t.Table(), t.Row(), column))
+	if err != nil {
+		return Callee{}, fmt.Errorf("callee %v: %w", t, err)
+	}
+	if t.Table() == TableStandAloneSig {
+		return Callee{Signature: blob}, nil
+	}
+	owner, name, err := m.memberOf(t)
+	if err != nil {
+		return Callee{}, fmt.Errorf("callee %v: %w", t, err)
+	}
+	callee := Callee{Type: owner, Name: name, Signature: blob}
+	if t.Table() == TableMethodDef {
+		callee.Method = t
+	}
+	return callee, nil
+}
+
+// paramArray is the attribute of the parameters that C# calls params.
+var paramArray = TypeName{Namespace: "System", Path: []string{"ParamArrayAttribute"}}.String()
+
+// TakesParams reports whether callers of a method make the array that is its last argument: it has the attribute of
+// params. Of a method that cannot be read this is not known, and it is false.
+func (m *Metadata) TakesParams(method Token) bool {
+	row, err := m.Method(method)
+	if err != nil {
+		return false
+	}
+	sig, err := ParseMethodSig(row.Signature)
+	if err != nil || len(sig.Params) == 0 || sig.Params[len(sig.Params)-1].Kind != SZArray || sig.Convention == VarArg {
+		return false
+	}
+	params, err := m.Params(method)
+	if err != nil {
+		return false
+	}
+	for _, p := range params {
+		if p.Sequence != len(sig.Params) {
+			continue
+		}
+		for _, attribute := range m.Attributes(p.Token) {
+			if name, err := m.TypeName(attribute); err == nil && name.String() == paramArray {
+				return true
+			}
+		}
+	}
+	return false
+}
