@@ -139,6 +139,13 @@ func (f *Finder) Find(d *Declared) (Function, bool) {
 	return out, false
 }
 
+// TakesParams reports whether callers of a function that was found make the array that is its last argument
+// (clrmeta.Metadata.TakesParams).
+func (f *Finder) TakesParams(x Function) bool {
+	in := f.files[x.Path]
+	return in != nil && in.meta != nil && in.meta.TakesParams(x.Token)
+}
+
 // find follows a type to the assembly that has it.
 func (f *Finder) find(in *file, name, caller string) (*file, clrmeta.Token) {
 	outer, _, _ := strings.Cut(name, "/")

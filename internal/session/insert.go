@@ -180,6 +180,11 @@ func (w *Writer) InsertSourceFiles(rows []SourceFile) error {
 // InsertLines adds rows.
 func (w *Writer) InsertLines(rows []Line) error { return put(w, add, lineTable, rows) }
 
+// InsertParamsArrays adds rows.
+func (w *Writer) InsertParamsArrays(rows []ParamsArray) error {
+	return put(w, add, paramsArrayTable, rows)
+}
+
 // update changes columns of existing rows; bind sets the parameters of one row.
 func update[T any](w *Writer, query string, rows []T, bind func(*sqlite.Stmt, *T)) error {
 	return w.Batch(func() error {

@@ -207,7 +207,7 @@ var tableNames = []string{
 	snapshotTable.name, snapshotTypeTable.name, snapshotSiteTable.name, snapshotRootTable.name, snapshotPathTable.name,
 	snapshotStaticTable.name,
 	processTimeTable.name, cpuCounterTable.name, systemCallTable.name,
-	counterTable.name, lossTable.name, sourceFileTable.name, lineTable.name,
+	counterTable.name, lossTable.name, sourceFileTable.name, lineTable.name, paramsArrayTable.name,
 	callValueTable.name, functionValueTable.name, moduleValueTable.name, lineValueTable.name,
 	instructionValueTable.name,
 	typeValueTable.name, threadValueTable.name, processValueTable.name, processDeathTable.name,

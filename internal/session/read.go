@@ -308,6 +308,13 @@ func (s *Session) SourceFiles() ([]SourceFile, error) { return rows(s, sourceFil
 // Lines returns the table line in the order of id. The rows are not to be changed.
 func (s *Session) Lines() ([]Line, error) { return keptRows(s, lineTable, &s.places.lines) }
 
+// ParamsArrays returns the table params_array in the order of its key. It is not known of a session that is older than
+// the table.
+func (s *Session) ParamsArrays() (list []ParamsArray, known bool, err error) {
+	list, err = rows(s, paramsArrayTable)
+	return list, !s.absent[paramsArrayTable.name], err
+}
+
 // PathValues returns the table path_value in the order of id.
 func (s *Session) PathValues() ([]PathValue, error) { return rows(s, pathValueTable) }
 

@@ -264,6 +264,14 @@ type Line struct {
 	ColumnEnd   int64
 }
 
+// ParamsArray is a row of the table params_array: all arrays of a type that the code of a line makes itself are made
+// for parameters that are declared with params.
+type ParamsArray struct {
+	Function FunctionID
+	Line     LineID // 0: on whichever line of the function, for objects whose line is not known
+	Type     TypeID
+}
+
 // PathValue is a row of the table path_value.
 type PathValue struct {
 	ID       PathID

@@ -402,6 +402,13 @@ CREATE TABLE line (                 -- a statement: a sequence point of a functi
   column_end    INTEGER NOT NULL
 );
 
+CREATE TABLE params_array (         -- resolved: arrays that user code makes for parameters that are declared with params
+  function_id  INTEGER NOT NULL,    -- that makes them itself
+  line_id      INTEGER NOT NULL,    -- 0: on whichever line, for objects whose line is not known
+  type_id      INTEGER NOT NULL,    -- all arrays of this type that the code of the line makes are of this kind
+  PRIMARY KEY (function_id, line_id, type_id)
+) WITHOUT ROWID;
+
 -- ── derived ─────────────────────────────────────────────────────────────────────────────────────────────────
 -- Inclusive values count an allocation once, however often the function, module, line or instruction is on its stack.
 

@@ -120,6 +120,10 @@ func TestTables(t *testing.T) {
 	tableTest(t, w, lossTable, w.Losses, Loss{1, "arena_full", 2, amount})
 	tableTest(t, w, sourceFileTable, w.SourceFiles, SourceFile{1, "/src/a.cs"})
 	tableTest(t, w, lineTable, w.Lines, Line{1, 1, 1, 12, 5, 13, 6})
+	tableTest(t, w, paramsArrayTable, func() ([]ParamsArray, error) {
+		list, _, err := w.ParamsArrays()
+		return list, err
+	}, ParamsArray{1, 0, 2}, ParamsArray{1, 3, 2})
 	tableTest(t, w, pathValueTable, w.PathValues, PathValue{1, 0, 1, 1, 1, amountsOf(1, 2, 3, 4)})
 	tableTest(t, w, callValueTable, w.CallValues, CallValue{0, 1, amountsOf(1, 2, 3, 4)})
 	tableTest(t, w, functionValueTable, w.FunctionValues, FunctionValue{1, amountsOf(1, 2, 3, 4)})

@@ -186,6 +186,12 @@ var sourceFileTable = tableOf("source_file", func(c *cells, r *SourceFile) {
 	c.text(&r.Path)
 })
 
+var paramsArrayTable = tableOf("params_array", func(c *cells, r *ParamsArray) {
+	integer(c, &r.Function)
+	integer(c, &r.Line)
+	integer(c, &r.Type)
+})
+
 var lineTable = tableOf("line", func(c *cells, r *Line) {
 	integer(c, &r.ID)
 	integer(c, &r.Function)

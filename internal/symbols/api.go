@@ -21,13 +21,15 @@ type Input struct {
 	FunctionArguments []session.FunctionArgument
 	Bodies            []session.Body
 	Instructions      []session.Instruction
+	// FindParams asks for Output.ParamsArrays, for which the code of methods is read.
+	FindParams bool
 	// Mine says which modules are the user's own by --mine; nil: none is by that.
 	Mine func(module string) bool
 }
 
 // Output is what Resolve found. Modules, Types, Functions and Instructions are
 // the rows of the input, in its order, with their resolved columns filled.
-// SourceFiles and Lines are new; their ids count from 1 in the order of the
+// SourceFiles, Lines and ParamsArrays are new; ids count from 1 in the order of the
 // slice.
 type Output struct {
 	Modules      []session.Module
@@ -36,6 +38,7 @@ type Output struct {
 	Instructions []session.Instruction
 	SourceFiles  []session.SourceFile
 	Lines        []session.Line
+	ParamsArrays []session.ParamsArray // in the order of function, line and type
 	Summary      Summary
 }
 

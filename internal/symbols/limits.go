@@ -21,6 +21,10 @@ const (
 	// maxGenerated bounds how often names that compilers made from names are
 	// taken apart: a state machine of a lambda in a local function is 3.
 	maxGenerated = 16
+	// maxBody bounds the body of a method whose arrays are looked for, in bytes, and
+	// maxArrays their number in it. Methods that people write have some ten.
+	maxBody   = 1 << 20
+	maxArrays = 1 << 12
 	// maxPDB bounds the size of a PDB that is read into memory. That of the
 	// .NET runtime's core library has 5 MB.
 	maxPDB = 1 << 30

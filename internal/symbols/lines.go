@@ -146,6 +146,7 @@ func (r *resolver) resolveLines(f *moduleFile) {
 			r.lines.of[j] = r.resolveInstruction(s, maps, &r.out.Instructions[j], token)
 		}
 	}
+	r.params.find(f, s)
 }
 
 // resolveInstruction finds the IL offset of an instruction and its place.
@@ -253,6 +254,7 @@ func (r *resolver) finishLines() {
 	for i, p := range r.lines.of {
 		r.out.Instructions[i].Line = ids[p] // 0 for none
 	}
+	r.params.finish(ids)
 	for i, p := range r.functionLines {
 		if p.path != 0 {
 			r.out.Functions[i].File, r.out.Functions[i].Line = fileIDs[p.path], int64(p.span.LineBegin)

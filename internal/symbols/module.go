@@ -23,6 +23,7 @@ type moduleKey struct {
 
 // moduleFile is what is known about the modules of one key.
 type moduleFile struct {
+	key       moduleKey
 	functions []int // into Output.Functions
 	status    string
 	pdbPath   string
@@ -53,12 +54,13 @@ func (r *resolver) openModules(open Opener) []moduleKey {
 	var keys []moduleKey
 	executable := executables(r.in.Processes)
 	bundled := bundles{open, map[string]map[string]bundle.Entry{}}
+	r.bundled = bundled
 	for i := range r.out.Modules {
 		m := &r.out.Modules[i]
 		key := keyOf(m, executable[m.Process])
 		f := r.files[key]
 		if f == nil {
-			f = &moduleFile{status: session.SymbolsNone}
+			f = &moduleFile{key: key, status: session.SymbolsNone}
 			if key.own == 0 {
 				f.open(bundled.within(key.executable), key)
 			}

@@ -21,6 +21,7 @@ func Resolve(in Input, open Opener, progress func(done, total int)) Output {
 	keys := r.openModules(open)
 	r.nameTypes()
 	r.findTraits()
+	r.params = r.newParamsFinder()
 	for i, key := range keys {
 		r.resolveFunctions(r.files[key])
 		if progress != nil {
@@ -48,6 +49,8 @@ type resolver struct {
 	lines         lineTable
 	functionLines []place               // by index of out.Functions
 	definitions   map[string]definition // types of all modules by name; nil until something needs it
+	bundled       bundles
+	params        *paramsFinder // nil: arrays of params are not asked for
 }
 
 func newResolver(in Input) *resolver {

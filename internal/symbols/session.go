@@ -10,6 +10,7 @@ import (
 // Read collects the input of Resolve from a session.
 func Read(s *session.Session) (in Input, err error) {
 	var errs [8]error
+	in.FindParams = true
 	in.Modules, errs[0] = s.Modules()
 	in.Types, errs[1] = s.Types()
 	in.TypeArguments, errs[2] = s.TypeArguments()
@@ -31,6 +32,7 @@ func (o *Output) Write(w *session.Writer) error {
 		for _, step := range []func() error{
 			func() error { return w.InsertSourceFiles(o.SourceFiles) },
 			func() error { return w.InsertLines(o.Lines) },
+			func() error { return w.InsertParamsArrays(o.ParamsArrays) },
 			func() error { return w.ResolveModules(o.Modules) },
 			func() error { return w.ResolveTypes(o.Types) },
 			func() error { return w.ResolveFunctions(o.Functions) },

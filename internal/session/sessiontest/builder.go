@@ -50,6 +50,8 @@ type Builder struct {
 	Losses      []session.Loss
 	SourceFiles []session.SourceFile
 	Lines       []session.Line
+	// ParamsArrays are resolved, as lines are.
+	ParamsArrays []session.ParamsArray
 
 	nodes  map[session.Node]session.NodeID // keyed with ID 0
 	sites  map[session.Site]session.SiteID // keyed with ID 0
@@ -259,6 +261,7 @@ func (b *Builder) insert(w *session.Writer) error {
 		func() error { return w.ReplaceLosses(b.Losses) },
 		func() error { return w.InsertSourceFiles(b.SourceFiles) },
 		func() error { return w.InsertLines(b.Lines) },
+		func() error { return w.InsertParamsArrays(b.ParamsArrays) },
 		func() error { return w.SetState(b.State) },
 	} {
 		if err := step(); err != nil {
