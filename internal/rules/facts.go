@@ -18,6 +18,14 @@ type facts struct {
 	pinned    q.Count               // Σ over collections
 	detailed  q.Count               // collections of which pinned is known
 	duration  q.Nanoseconds         // of the processes, together
+	params    map[session.ParamsArray]bool
+	older     map[data]bool // than which the session is
+}
+
+// olderThan says which data came after the session was recorded.
+func olderThan(s *session.Session) (map[data]bool, error) {
+	_, known, err := s.ParamsArrays()
+	return map[data]bool{paramsArrays: !known}, err
 }
 
 // rowsByID finds rows by their ids, which are asked for millions of times. They are added in ascending order.
@@ -61,6 +69,17 @@ func gather(src *analysis.Source, asked func(*facts) *analysis.UsesOf) (*facts, 
 	}
 	for i := range functions {
 		f.functions.add(functions[i].ID, functions[i].MetadataName())
+	}
+	if f.older, err = olderThan(src.Session()); err != nil {
+		return nil, err
+	}
+	params, _, err := src.Session().ParamsArrays()
+	if err != nil {
+		return nil, err
+	}
+	f.params = make(map[session.ParamsArray]bool, len(params))
+	for _, p := range params {
+		f.params[p] = true
 	}
 	if f.Uses, err = src.Uses(asked(f)); err != nil {
 		return nil, err
@@ -126,6 +145,8 @@ func (f *facts) has(what data) bool {
 	switch what {
 	case memory:
 		return f.HasMemory
+	case paramsArrays:
+		return f.HasMemory && !f.older[paramsArrays]
 	case lifetimes:
 		return f.Lifetimes
 	}

@@ -25,10 +25,14 @@ const (
 	memory data = iota
 	lifetimes
 	times
+	paramsArrays // of objects
 )
 
 // missing says which option of a recording a rule lacks.
-var missing = map[data]string{memory: "--memory", lifetimes: "--lifetime", times: "--time"}
+var missing = map[data]string{memory: "--memory", lifetimes: "--lifetime", times: "--time", paramsArrays: "--memory"}
+
+// newer is what a session lacks that was recorded before clrprof knew what a rule needs.
+const newer = "a newer clrprof"
 
 // Rule is a mistake that can be told from a session.
 type Rule struct {
@@ -91,7 +95,7 @@ func (f *Finding) weight() int64 {
 // Unjudged is a rule of which a session cannot tell.
 type Unjudged struct {
 	Rule  *Rule
-	Needs string // the option of a recording that it lacks
+	Needs string // what the recording lacks: an option, or a newer clrprof
 }
 
 // Result is what the rules say of a session.
@@ -156,7 +160,11 @@ func (j *judged) without(disabled []string) *Result {
 		case judged:
 			out.Hidden += hidden
 		default:
-			out.Unjudged = append(out.Unjudged, Unjudged{r, r.Needs()})
+			needs := r.Needs()
+			if j.older[r.needs] {
+				needs = newer
+			}
+			out.Unjudged = append(out.Unjudged, Unjudged{r, needs})
 		}
 	}
 	for _, f := range j.findings {
@@ -169,7 +177,7 @@ func (j *judged) without(disabled []string) *Result {
 
 // judge applies all rules that the session can be judged by, and looks at each use once.
 func (f *facts) judge() *judged {
-	out := &judged{hidden: map[string]int{}}
+	out := &judged{hidden: map[string]int{}, older: f.older}
 	var searches []search
 	for _, r := range All() {
 		if f.has(r.needs) {

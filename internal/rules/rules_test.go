@@ -106,6 +106,31 @@ func TestJudge(t *testing.T) {
 	}
 }
 
+// TestParams: arrays count by line and type, and not if framework code made them.
+func TestParams(t *testing.T) {
+	b := sessiontest.New()
+	main := b.Thread(b.Process("Log", 1), "main")
+	app, core := b.Module(1, "Log.dll", true), b.Module(1, "System.Private.CoreLib.dll", false)
+	write := b.Function(app, "Log.Write()", "/src/Log.cs", 1)
+	format := b.Function(core, "string.Format()", "", 0)
+	array, other := b.Type(core, "System.Object[]"), b.Type(core, "System.String[]")
+	b.Allocate(1, main, array, 2000, 48_000, sessiontest.Frame{Function: write, Line: 2})
+	b.Allocate(1, main, other, 2000, 48_000, sessiontest.Frame{Function: write, Line: 2})
+	b.Allocate(1, main, array, 2000, 48_000, sessiontest.Frame{Function: write, Line: 3})
+	b.Allocate(1, main, array, 2000, 48_000, sessiontest.Frame{Function: write, Line: 2},
+		sessiontest.Frame{Function: format})
+	for _, line := range b.Lines {
+		if line.LineBegin == 2 {
+			b.ParamsArrays = append(b.ParamsArrays, session.ParamsArray{Function: write, Line: line.ID, Type: array})
+		}
+	}
+	found, _ := judge(t, b)
+	if diff := cmp.Diff([]string{"params Log.Write(): 2,000 objects, 46.88 KiB, most of them System.Object[]"},
+		found); diff != "" {
+		t.Errorf("findings (-want +have):\n%s", diff)
+	}
+}
+
 // TestLastCollection: the pause of the collection that clrprof asks for at the end is not the program's.
 func TestLastCollection(t *testing.T) {
 	for _, last := range []bool{false, true} {
@@ -162,5 +187,36 @@ func TestList(t *testing.T) {
 	}
 	if err != nil {
 		t.Fatal(err)
+	}
+}
+
+// TestOlder: a session that was recorded before clrprof found arrays for params is not judged by the rule about them.
+func TestOlder(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "s")
+	if err := sessiontest.WriteRecorded("../..", "net10", path); err != nil {
+		t.Fatal(err)
+	}
+	s, err := session.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	src, err := analysis.Open(s, analysis.Selection{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 2 { // of what is stored by other rules, and without it
+		result, err := rules.Judge(src, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !slices.ContainsFunc(result.Unjudged, func(u rules.Unjudged) bool {
+			return u.Rule.ID == "params" && u.Needs == "a newer clrprof"
+		}) {
+			t.Errorf("not judged: %+v", result.Unjudged)
+		}
+		if src, err = analysis.Computed(s); err != nil {
+			t.Fatal(err)
+		}
 	}
 }

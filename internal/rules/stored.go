@@ -11,7 +11,7 @@ import (
 
 // Edition is that of the rules: what those of another one found in a session is not what these find. It becomes one
 // more whenever a session can be judged otherwise than before.
-const Edition = 2
+const Edition = 3
 
 // Complete completes a session as analysis.Complete does, with what the rules find in it, and says how far it is.
 func Complete(w *session.Writer, tell func(percent int)) error {
@@ -28,6 +28,7 @@ func Complete(w *session.Writer, tell func(percent int)) error {
 type judged struct {
 	findings []Finding
 	hidden   map[string]int // by the id of a rule that was judged: findings beyond the limit
+	older    map[data]bool  // than which the session is
 }
 
 // judgeAll looks at a session.
@@ -63,7 +64,11 @@ func stored(s *session.Session) (*judged, error) {
 	if err != nil || len(rows) == 0 {
 		return nil, err
 	}
-	out := &judged{hidden: map[string]int{}}
+	older, err := olderThan(s)
+	if err != nil {
+		return nil, err
+	}
+	out := &judged{hidden: map[string]int{}, older: older}
 	for _, r := range rows {
 		if r.Edition != Edition {
 			return nil, nil

@@ -86,6 +86,10 @@ var all = []Rule{
 		Title: "Closures and delegates are created often",
 		Advice: "Make the lambda static, pass what it needs as an argument (many methods take a state), or keep the " +
 			"delegate in a field."},
+	{ID: "params", Severity: Information, needs: paramsArrays, find: about(often, born(params), objects),
+		Title: "Arrays are made for params",
+		Advice: "Add overloads for few arguments, or take params ReadOnlySpan<T> (C# 13). Of a log call that is " +
+			"mostly filtered out, ask first whether it is."},
 	{ID: "state-machines", Severity: Information, needs: memory, find: about(often, born(stateMachines), objects),
 		Title: "State machines of async methods and iterators are created often",
 		Advice: "Return ValueTask if a method usually ends without waiting, do not await in inner loops, and write " +
@@ -228,6 +232,13 @@ func enumerators(f *facts, u *analysis.Use) bool { return isEnumerator(f, u) && 
 func closures(f *facts, u *analysis.Use) bool {
 	return len(u.Chain) == 0 && (strings.Contains(f.typeName(u.Type), "<>c__DisplayClass") ||
 		f.trait(u.Type) == session.TraitDelegate)
+}
+
+// params are arrays that the compiler made for the last parameter of what is called. They are told from others by line
+// and type (session.ParamsArray).
+func params(f *facts, u *analysis.Use) bool {
+	at := session.ParamsArray{Function: u.From.Function, Line: u.From.Line, Type: u.Type}
+	return len(u.Chain) == 0 && f.params[at]
 }
 
 // stateMachines are those of the user's async methods, on the heap since they waited, and of iterators:

@@ -52,6 +52,7 @@ static class Breaks
         StringFormat();
         Substrings();
         Closures();
+        Params();
         StateMachines();
         Enumerators();
         Linq();
@@ -137,6 +138,21 @@ static class Breaks
             int j = i;
             Sink.Kept = (Func<int>)(() => j);
         }
+    }
+
+    // As most calls for a log do: nothing is written, and the array was made.
+    [MethodImpl(MethodImplOptions.NoInlining)]
+    static void ParamsLog(string text, params object[] arguments)
+    {
+        if (text.Length == 0)
+            Console.WriteLine(text, arguments);
+    }
+
+    static void Params()
+    {
+        object a = "a";
+        for (int i = 0; i < Often; i++)
+            ParamsLog("{0}-{1}", a, a);
     }
 
     static void StateMachines()
@@ -348,6 +364,7 @@ static class Keeps
         StringFormat();
         Substrings();
         Closures();
+        Params();
         StateMachines();
         Enumerators();
         Linq();
@@ -434,6 +451,29 @@ static class Keeps
     {
         for (int i = 0; i < Often; i++)
             Sink.Kept = (Func<int>)(() => 1); // made once
+    }
+
+    [MethodImpl(MethodImplOptions.NoInlining)]
+    static void ParamsLog(string text, params object[] arguments)
+    {
+        if (text.Length == 0)
+            Console.WriteLine(text, arguments);
+    }
+
+    [MethodImpl(MethodImplOptions.NoInlining)]
+    static void ParamsTake(object[] arguments) => Sink.Sum += arguments.Length;
+
+    // As many arrays of the same type: some for a parameter without params, some for a field, and one for params.
+    static void Params()
+    {
+        object a = "a";
+        for (int i = 0; i < Often / 2; i++)
+            ParamsTake(new object[] { a, a });
+        for (int i = 0; i < Often / 2; i++)
+            Sink.Kept = new object[] { a, a };
+        var arguments = new object[] { a, a };
+        for (int i = 0; i < Often; i++)
+            ParamsLog("{0}-{1}", arguments);
     }
 
     static void StateMachines()
