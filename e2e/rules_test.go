@@ -30,7 +30,7 @@ func className(id string) string {
 var programRules = []string{"finalizer-queue", "gc-rate", "gc-time", "induced-gcs", "many-gen2-deaths", "pinning"}
 
 // timeRules need times.
-var timeRules = []string{"byte-by-byte", "lock-contention", "sync-over-async"}
+var timeRules = []string{"byte-by-byte", "lock-contention", "small-reads", "sync-over-async"}
 
 // TestRules: each rule finds the function that breaks it and says nothing of the one that does the same work without.
 func TestRules(t *testing.T) {
@@ -46,6 +46,7 @@ func TestRules(t *testing.T) {
 			{"broken", "--lifetime", most, func(id string) bool { return !slices.Contains(timeRules, id) }},
 			{"sound", "--lifetime", rules.IDs(), func(string) bool { return false }},
 			{"time", "--time", rules.IDs(), func(id string) bool { return slices.Contains(timeRules, id) }},
+			{"buffered", "--time", []string{"small-reads"}, func(string) bool { return false }},
 			{"pauses", "--lifetime", []string{"gc-time"}, func(string) bool { return true }},
 		} {
 			t.Run(runtime.Name+"/"+run.what, func(t *testing.T) {
@@ -70,8 +71,11 @@ func TestRules(t *testing.T) {
 						t.Errorf("%s: broken: %v, want %v", id, broken, run.want(id))
 					}
 				}
+				if run.what == "buffered" && strings.Contains(shown.stderr, "small-reads") {
+					t.Errorf("not judged: %s", shown.stderr)
+				}
 				for _, b := range found {
-					if strings.HasPrefix(b.Function, "Keeps.") {
+					if strings.HasPrefix(b.Function, "Keeps.") || run.what == "buffered" && b.Rule == "small-reads" {
 						t.Errorf("%s: found in %s: %s", b.Rule, b.Function, b.Evidence)
 					}
 				}

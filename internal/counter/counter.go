@@ -51,6 +51,8 @@ const (
 	MachineAvailable
 	MachineMemory
 	MachineStolen
+	ReadCalls
+	WriteCalls
 )
 
 // All returns all counters by ID, from 1 on.
@@ -81,6 +83,8 @@ func All() []Counter {
 		{MachineMemory, "machine.memory", "bytes", false, "memory"},
 		{MachineStolen, "machine.cpu_stolen", "ns", true,
 			"CPU time that the host of a virtual machine took from CPUs that had work to do"},
+		{ReadCalls, "process.read_calls", "count", true, "system calls that read what process.read counts"},
+		{WriteCalls, "process.write_calls", "count", true, "system calls that wrote what process.written counts"},
 	}
 }
 
@@ -106,8 +110,8 @@ func Process(root fs.FS, pid int) []Reading {
 	out = append(out, openFiles(root, dir))
 	out = append(out,
 		keyed(root, path.Join(dir, "io"), ":", map[string]scaled{"rchar": {Read, 1}, "wchar": {Written, 1},
-			"read_bytes": {StorageRead, 1}, "write_bytes": {StorageWritten, 1}}, Read, Written, StorageRead,
-			StorageWritten)...)
+			"read_bytes": {StorageRead, 1}, "write_bytes": {StorageWritten, 1}, "syscr": {ReadCalls, 1},
+			"syscw": {WriteCalls, 1}}, Read, Written, StorageRead, StorageWritten, ReadCalls, WriteCalls)...)
 	return append(out, group(root, dir)...)
 }
 

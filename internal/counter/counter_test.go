@@ -3,6 +3,7 @@ package counter
 import (
 	"bytes"
 	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"testing/fstest"
@@ -35,7 +36,7 @@ func TestFiles(t *testing.T) {
 	for name, text := range map[string]string{
 		"proc/7/stat":   "7 (a) b) S 1 2 3 4 5 6 11 0 13 0 21 22 0 0 20 0 17 0 99 1000 5 6\n",
 		"proc/7/status": "Name:\ta\nVmRSS:\t   12 kB\nRssAnon:\t    5 kB\n", "proc/7/fd/0": "", "proc/7/fd/1": "",
-		"proc/7/io":                      "rchar: 1\nwchar: 2\nsyscr: 9\nread_bytes: 3\nwrite_bytes: 4\n",
+		"proc/7/io":                      "rchar: 1\nwchar: 2\nsyscr: 9\nsyscw: 10\nread_bytes: 3\nwrite_bytes: 4\n",
 		"proc/7/cgroup":                  "0::/x\n",
 		"sys/fs/cgroup/x/memory.current": "100\n", "sys/fs/cgroup/x/memory.max": "max\n",
 		"sys/fs/cgroup/x/cgroup.controllers": "cpu\n",
@@ -49,7 +50,7 @@ func TestFiles(t *testing.T) {
 	have := byID(append(Process(root, 7), Machine(root)...))
 	for id, want := range map[ID]int64{CPUUser: 21 * tick, CPUSystem: 22 * tick, MinorFaults: 11, MajorFaults: 13,
 		Threads: 17, Resident: 12 << 10, Private: 5 << 10,
-		OpenFiles: 2, Read: 1, Written: 2, StorageRead: 3, StorageWritten: 4, GroupMemory: 100, GroupThrottled: 6000,
+		OpenFiles: 2, Read: 1, Written: 2, StorageRead: 3, StorageWritten: 4, ReadCalls: 9, WriteCalls: 10, GroupMemory: 100, GroupThrottled: 6000,
 		GroupCPUPressure: 8000,
 		MachineBusy:      19 * tick, MachineIdle: 90 * tick, MachineStolen: 8 * tick, MachineAvailable: 8 << 10, MachineMemory: 9 << 10} {
 		if r := have[id]; r.Err != nil || r.Value != want {
@@ -117,5 +118,51 @@ func TestSelf(t *testing.T) {
 		cpu > before.Utime.Nano()+before.Stime.Nano()+2*tick {
 		t.Errorf("%d ns of CPU, between %d and %d", cpu, after.Utime.Nano()+after.Stime.Nano(), before.Utime.Nano()+
 			before.Stime.Nano())
+	}
+}
+
+// TestReads: calls and bytes are those of the system calls that this process makes.
+func TestReads(t *testing.T) {
+	file, err := os.Create(filepath.Join(t.TempDir(), "a"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer file.Close()
+	const calls, size = 100_000, 3
+	growth := func(of ID, do func()) int64 {
+		before := byID(Process(os.DirFS("/"), os.Getpid()))[of]
+		do()
+		after := byID(Process(os.DirFS("/"), os.Getpid()))[of]
+		if before.Err != nil || after.Err != nil {
+			t.Fatal(before.Err, after.Err)
+		}
+		return after.Value - before.Value
+	}
+	b := make([]byte, size)
+	write := func() {
+		for i := range int64(calls) {
+			if _, err := file.WriteAt(b, i*size); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	read := func() {
+		for i := range int64(calls) {
+			if _, err := file.ReadAt(b, i*size); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	// Reading the counters, and Go itself, also read and write a little.
+	const more = 1000
+	for _, c := range []struct {
+		id    ID
+		do    func()
+		least int64
+		more  int64
+	}{{WriteCalls, write, calls, more}, {ReadCalls, read, calls, more}, {Read, read, calls * size, 1 << 16}} {
+		if n := growth(c.id, c.do); n < c.least || n > c.least+c.more {
+			t.Errorf("%s: %d, want %d and at most %d more", All()[c.id-1].Name, n, c.least, c.more)
+		}
 	}
 }

@@ -19,13 +19,20 @@ type facts struct {
 	detailed  q.Count               // collections of which pinned is known
 	duration  q.Nanoseconds         // of the processes, together
 	params    map[session.ParamsArray]bool
+	reads     []processReads
+	processOf rowsByID[session.FunctionID, session.ProcessID]
 	older     map[data]bool // than which the session is
 }
 
 // olderThan says which data came after the session was recorded.
 func olderThan(s *session.Session) (map[data]bool, error) {
 	_, known, err := s.ParamsArrays()
-	return map[data]bool{paramsArrays: !known}, err
+	if err != nil {
+		return nil, err
+	}
+	counters, err := s.Counters()
+	return map[data]bool{paramsArrays: !known,
+		readCalls: counterID(counters, counterRead) != 0 && counterID(counters, counterReadCalls) == 0}, err
 }
 
 // rowsByID finds rows by their ids, which are asked for millions of times. They are added in ascending order.
@@ -69,6 +76,7 @@ func gather(src *analysis.Source, asked func(*facts) *analysis.UsesOf) (*facts, 
 	}
 	for i := range functions {
 		f.functions.add(functions[i].ID, functions[i].MetadataName())
+		f.processOf.add(functions[i].ID, functions[i].Process)
 	}
 	if f.older, err = olderThan(src.Session()); err != nil {
 		return nil, err
@@ -80,6 +88,9 @@ func gather(src *analysis.Source, asked func(*facts) *analysis.UsesOf) (*facts, 
 	f.params = make(map[session.ParamsArray]bool, len(params))
 	for _, p := range params {
 		f.params[p] = true
+	}
+	if f.reads, err = readsOf(src); err != nil {
+		return nil, err
 	}
 	if f.Uses, err = src.Uses(asked(f)); err != nil {
 		return nil, err
@@ -145,6 +156,8 @@ func (f *facts) has(what data) bool {
 	switch what {
 	case memory:
 		return f.HasMemory
+	case readCalls:
+		return len(f.reads) > 0
 	case paramsArrays:
 		return f.HasMemory && !f.older[paramsArrays]
 	case lifetimes:

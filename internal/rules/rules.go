@@ -26,10 +26,12 @@ const (
 	lifetimes
 	times
 	paramsArrays // of objects
+	readCalls    // of processes, by samples
 )
 
 // missing says which option of a recording a rule lacks.
-var missing = map[data]string{memory: "--memory", lifetimes: "--lifetime", times: "--time", paramsArrays: "--memory"}
+var missing = map[data]string{memory: "--memory", lifetimes: "--lifetime", times: "--time", paramsArrays: "--memory",
+	readCalls: "--sample-counters"}
 
 // newer is what a session lacks that was recorded before clrprof knew what a rule needs.
 const newer = "a newer clrprof"
@@ -161,8 +163,11 @@ func (j *judged) without(disabled []string) *Result {
 			out.Hidden += hidden
 		default:
 			needs := r.Needs()
-			if j.older[r.needs] {
+			switch {
+			case j.older[r.needs]:
 				needs = newer
+			case r.needs == readCalls: // programs that end sooner lack them, too
+				needs = "two samples of counters (" + needs + ")"
 			}
 			out.Unjudged = append(out.Unjudged, Unjudged{r, needs})
 		}

@@ -100,7 +100,8 @@ func TestJudge(t *testing.T) {
 	}, found); diff != "" {
 		t.Errorf("findings (-want +have):\n%s", diff)
 	}
-	if diff := cmp.Diff([]string{"byte-by-byte --time", "lock-contention --time", "sync-over-async --time"},
+	if diff := cmp.Diff([]string{"byte-by-byte --time", "lock-contention --time",
+		needsSamples, "sync-over-async --time"},
 		unjudged); diff != "" {
 		t.Errorf("not judged (-want +have):\n%s", diff)
 	}
@@ -128,6 +129,88 @@ func TestParams(t *testing.T) {
 	if diff := cmp.Diff([]string{"params Log.Write(): 2,000 objects, 46.88 KiB, most of them System.Object[]"},
 		found); diff != "" {
 		t.Errorf("findings (-want +have):\n%s", diff)
+	}
+}
+
+// needsSamples is what is said of a session without samples.
+const needsSamples = "small-reads two samples of counters (--sample-counters)"
+
+// sampled is a session with samples, one a second, of how often a process has read and how much.
+func sampled(values ...[2]int64) *sessiontest.Builder {
+	b := sessiontest.New()
+	b.Process("Read", 7)
+	b.Counters = []session.Counter{{ID: 9, Name: "process.read", Unit: "bytes", IsSum: true},
+		{ID: 24, Name: "process.read_calls", Unit: "count", IsSum: true}}
+	for i, v := range values {
+		at := q.Nanoseconds(i+1) * 1_000_000_000
+		b.CounterValues = append(b.CounterValues, session.CounterValue{Time: at, Process: 1, Counter: 9, Value: v[1]},
+			session.CounterValue{Time: at, Process: 1, Counter: 24, Value: v[0]})
+	}
+	return b
+}
+
+// TestSmallReads: system calls are small on average between two samples, and often for the time of all.
+func TestSmallReads(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		values [][2]int64 // calls and bytes, since the process began
+		want   string
+	}{
+		{"small", [][2]int64{{500, 90_000}, {40_500, 730_000}},
+			"small-reads : process 7 (Read) made 40,000 system calls that read 16.0 B each on average, in 1.00 s"},
+		{"large in between", [][2]int64{{0, 0}, {40_000, 400_000}, {50_000, 4_000_000_000}, {90_000, 4_000_500_000}},
+			"small-reads : process 7 (Read) made 80,000 system calls that read 11.2 B each on average, in 2.00 s of " +
+				"3.00 s between its first sample and its last one"},
+		{"just small", [][2]int64{{0, 0}, {10_000, 10_239_999}},
+			"small-reads : process 7 (Read) made 10,000 system calls that read 1024.0 B each on average, in 1.00 s"},
+		{"large", [][2]int64{{0, 0}, {10_000, 10_240_000}}, ""},
+		{"few", [][2]int64{{0, 0}, {9_999, 9_999}}, ""},
+		{"few for the time", [][2]int64{{0, 0}, {15_000, 15_000}, {15_000, 15_000}}, ""},
+		{"before the first sample", [][2]int64{{50_000, 50_000}, {50_001, 50_001}}, ""},
+		{"damaged", [][2]int64{{90_000, 90_000}, {0, 0}}, ""},
+	} {
+		found, unjudged := judge(t, sampled(c.values...))
+		if have := strings.Join(found, "\n"); have != c.want || slices.Contains(unjudged, needsSamples) {
+			t.Errorf("%s: %q, want %q; not judged: %q", c.name, have, c.want, unjudged)
+		}
+	}
+	if _, unjudged := judge(t, sampled([2]int64{50_000, 50_000})); !slices.Contains(unjudged,
+		needsSamples) {
+		t.Errorf("one sample: not judged: %q", unjudged)
+	}
+	b := sampled([2]int64{0, 0}, [2]int64{50_000, 50_000})
+	b.Counters, b.CounterValues = b.Counters[:1], nil
+	if _, unjudged := judge(t, b); !slices.Contains(unjudged, "small-reads a newer clrprof") {
+		t.Errorf("without the calls: not judged: %q", unjudged)
+	}
+}
+
+// TestSmallReadsPlaces: lines are named that call what reads often enough, in the processes that read so.
+func TestSmallReadsPlaces(t *testing.T) {
+	for _, c := range []struct {
+		reads int64
+		calls int
+		want  bool
+	}{{40_000, 30_000, true}, {400_000, 30_000, false}, {40_000, 9_999, false}, {9_000, 30_000, false}} {
+		b := sampled([2]int64{0, 0}, [2]int64{c.reads, c.reads})
+		main := b.Thread(1, "main")
+		app, core := b.Module(1, "Read.dll", true), b.Module(1, "System.Private.CoreLib.dll", false)
+		of := b.Function(app, "Read.Main()", "/src/Read.cs", 1)
+		read := b.Function(core, "System.IO.Stream.Read(byte[], int, int)", "", 0)
+		b.Functions[read-1].RawType, b.Functions[read-1].RawName = "System.IO.Stream", "Read"
+		b.Timed(1, 0, 0)
+		run := b.Run(main).Call(0, of, sessiontest.Interval{})
+		for range c.calls {
+			run.Call(2, read, sessiontest.Interval{Elapsed: 10}).End(sessiontest.Interval{Elapsed: 10})
+		}
+		run.End(sessiontest.Interval{})
+		found, _ := judge(t, b)
+		if has := slices.ContainsFunc(found, func(f string) bool {
+			return f == "small-reads Read.Main(): 30,000 calls of System.IO.Stream.Read(byte[], int, int), in a process that "+
+				"reads in small pieces"
+		}); has != c.want {
+			t.Errorf("%+v: found %q", c, found)
+		}
 	}
 }
 

@@ -84,7 +84,7 @@ func stored(s *session.Session) (*judged, error) {
 		f := Finding{Rule: &all[at], From: analysis.Place{Function: r.FromFunction, Line: r.FromLine},
 			Function: r.Function, Type: r.Type, Amount: r.Amount, Calls: r.Calls, Waited: r.Waited, Waits: r.Waits,
 			says: all[at].find.says}
-		if f.says == nil {
+		if f.From == (analysis.Place{}) {
 			f.says = func(*Finding, Names) string { return r.Text }
 		}
 		out.findings = append(out.findings, f)

@@ -134,6 +134,10 @@ var all = []Rule{
 			return fmt.Sprintf("%s of %s", x.Calls.Of("call"), n.Function(x.Function))
 		}),
 		Title: "A stream is read or written byte by byte", Advice: "Read and write spans of some kilobytes."},
+	{ID: "small-reads", Severity: Information, needs: readCalls, find: smallReads(),
+		Title: "Files or pipes are read in small pieces",
+		Advice: "Read some kilobytes at once, or through a buffer (BufferedStream). A recording with --time shows " +
+			"lines that call Read often, and --events syscalls the system calls of each function."},
 }
 
 const regexType = "System.Text.RegularExpressions.Regex"

@@ -1,6 +1,7 @@
 // For each rule a function that breaks it, and one that does the same work and does not. The functions are named after the
 // ids of the rules. Arguments: broken (all that break rules about objects and collections), sound (all that do not), time
-// (both, of the rules about time), or pauses (of which too much of the time is collections).
+// (both, of the rules about time), pauses (of which too much of the time is collections), or buffered (that reads a file, and
+// not in small pieces).
 using System;
 using System.Collections.Generic;
 using System.Diagnostics;
@@ -24,6 +25,7 @@ static class Program
             case "sound": Keeps.All(); break;
             case "time": Breaks.Times(); Keeps.Times(); break;
             case "pauses": Breaks.GCTime(); break;
+            case "buffered": Keeps.SmallReads(); break;
             default: return 2;
         }
         Console.WriteLine("done");
@@ -74,6 +76,7 @@ static class Breaks
         LockContention();
         SyncOverAsync();
         ByteByByte();
+        SmallReads();
     }
 
     static void Boxing()
@@ -349,6 +352,16 @@ static class Breaks
         for (int b = stream.ReadByte(); b >= 0; b = stream.ReadByte())
             Sink.Sum += b;
     }
+
+    // It lasts longer than two samples are apart.
+    static void SmallReads()
+    {
+        var piece = new byte[16];
+        using (var file = new FileStream(typeof(Program).Assembly.Location, FileMode.Open, FileAccess.Read, FileShare.Read, 1))
+            for (var since = Stopwatch.StartNew(); since.ElapsedMilliseconds < 2_500;)
+                if (file.Read(piece, 0, piece.Length) < piece.Length)
+                    file.Position = 0;
+    }
 }
 
 static class Keeps
@@ -599,4 +612,18 @@ static class Keeps
         for (int n = stream.Read(buffer, 0, buffer.Length); n > 0; n = stream.Read(buffer, 0, buffer.Length))
             Sink.Sum += n;
     }
+
+    // As many bytes, and more, through a buffer.
+    public static void SmallReads()
+    {
+        var piece = new byte[16];
+        using (var file = new FileStream(typeof(Program).Assembly.Location, FileMode.Open, FileAccess.Read, FileShare.Read, 1))
+        using (var buffer = new BufferedStream(file, 16_384))
+            for (var since = Stopwatch.StartNew(); since.ElapsedMilliseconds < 2_500;)
+                for (int i = 0; i < 1_000; i++)
+                    if (SmallReadsPiece(buffer, piece) < piece.Length)
+                        buffer.Position = 0;
+    }
+
+    static int SmallReadsPiece(Stream from, byte[] piece) => from.Read(piece, 0, piece.Length);
 }
