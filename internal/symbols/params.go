@@ -212,6 +212,9 @@ func (p *paramsFinder) takesParams(f *moduleFile, process session.ProcessID, tok
 	if err != nil {
 		return false
 	}
+	if isOperator(name.String(), called.Name) {
+		return false
+	}
 	declared := &callee.Declared{Module: f.key.path, Type: name.String(), Name: called.Name,
 		Signature: called.Signature}
 	if owner.Table() == clrmeta.TableTypeRef {
@@ -225,6 +228,13 @@ func (p *paramsFinder) takesParams(f *moduleFile, process session.ProcessID, tok
 		return false // the file is of another build than the module that ran
 	}
 	return finder.TakesParams(found)
+}
+
+// isOperator reports whether a function is called for an operator: + of strings (rule string-concat finds those), and
+// interpolation to a FormattableString. Nobody who writes these can do without the array.
+func isOperator(typeName, name string) bool {
+	return typeName == "System.String" && name == "Concat" ||
+		typeName == "System.Runtime.CompilerServices.FormattableStringFactory" && name == "Create"
 }
 
 // finder looks for functions in the modules of a process.

@@ -52,10 +52,17 @@ static class Program
     static void Framework(object a, string s)
     {
         var text = string.Format("{0}{1}{2}{3}", a, a, a, a); // params: object[]; somewhere: object[], string[]
-        text += string.Concat(s, s, s, s, s); // params: string[]
         text += Path.Combine(s, s, s, s, s); // params: string[]
         Console.WriteLine("{0}{1}{2}{3}{4}", a, a, a, a, text); // params: object[]
         Console.WriteLine("{0}", a);
+    }
+
+    // The operator + and interpolation are compiled to such calls. They are no calls of the programmer's.
+    static FormattableString Operators(object a, string s)
+    {
+        s = s + a + s + a + s + a;
+        s = string.Concat(s, s, s, s, s);
+        return $"{a}{s}{a}{s}";
     }
 
     static void Methods(Base b, ITake t, Derived d, Plain p, object a)
