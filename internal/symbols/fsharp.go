@@ -4,7 +4,8 @@ import "strings"
 
 // fsharpClosure takes a name apart that the F# compiler gave to what it took out of a function: comp@29-1 is the second
 // of function (or value) comp on line 29. The layout is that of the compiler's IlxGen.fs and NiceNameGenerator; no
-// other compiler writes an @ and a number.
+// other compiler writes an @ and a number. The compiler replaces the dot of a constructor's name, which no type may have
+// (CleanUpGeneratedTypeName).
 func fsharpClosure(name string) (source, at string, ok bool) {
 	i := strings.LastIndexByte(name, '@')
 	if i <= 0 || i+1 == len(name) || name[i+1] < '0' || name[i+1] > '9' {
@@ -13,17 +14,24 @@ func fsharpClosure(name string) (source, at string, ok bool) {
 	if strings.Trim(name[i+1:], "0123456789-") != "" {
 		return "", "", false
 	}
-	return name[:i], name[i+1:], true
+	source = name[:i]
+	if constructor, ok := strings.CutPrefix(source, "-"); ok && (constructor == "ctor" || constructor == "cctor") {
+		source = "." + constructor
+	}
+	return source, name[i+1:], true
 }
 
-// fsharpMember writes the name of a function of F#: inner functions without their line, active patterns in parentheses,
-// as in source.
+// fsharpMember writes the name of a function of F#: inner functions without their line, active patterns in parentheses
+// and operators by their characters, as in source.
 func fsharpMember(name string) string {
 	if source, _, ok := fsharpClosure(name); ok {
 		name = source
 	}
 	if len(name) > 2 && name[0] == '|' && name[len(name)-1] == '|' {
 		return "(" + name + ")"
+	}
+	if symbol, ok := operatorSymbol(name); ok {
+		return "operator " + symbol
 	}
 	return name
 }

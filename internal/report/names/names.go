@@ -38,8 +38,12 @@ func ShortType(name, namespace string) string {
 // (|Even|Odd|), and a pseudo function, (truncated), are names.
 func CutParameters(name string) (head, parameters string) {
 	depth := 0
-	for i, r := range name {
-		switch r {
+	for i := 0; i < len(name); i++ {
+		i += symbolLength(name, i)
+		if i == len(name) {
+			break
+		}
+		switch name[i] {
 		case '<', '[':
 			depth++
 		case '>', ']':
@@ -53,43 +57,77 @@ func CutParameters(name string) (head, parameters string) {
 	return name, ""
 }
 
-// LastParts leaves the last n parts of a dotted name; dots in brackets do not part it, nor does the first of "..ctor".
+// operatorWord comes before the characters of an operator in a function's name, and operatorCharacters are those that an
+// operator of C#, Visual Basic or F# can have.
+const (
+	operatorWord       = "operator "
+	operatorCharacters = "!%&*+-./<=>?@^|~$#:\\"
+)
+
+// symbolLength returns the length of an operator's characters that begin at an index of a name, 0 if none do: they are
+// no brackets and part nothing. A < after them opens type arguments, or the name of a lambda, if a name follows:
+// operator <|><a, u>, but operator <(Money, Money).
+func symbolLength(name string, at int) int {
+	if !strings.HasSuffix(name[:at], operatorWord) {
+		return 0
+	}
+	rest := strings.TrimLeft(name[at:], operatorCharacters)
+	n := len(name) - at - len(rest)
+	if n > 1 && name[at+n-1] == '<' && rest != "" && rest[0] != '(' && rest[0] != ' ' {
+		n--
+	}
+	return n
+}
+
+// LastParts leaves the last n parts of a dotted name; dots in brackets and in operators do not part it, nor does the
+// first of "..ctor".
 func LastParts(name string, n int) string {
 	depth := 0
-	for i := len(name) - 1; i > 0; i-- {
+	var parts []int // where they begin
+	for i := 0; i < len(name); i++ {
+		i += symbolLength(name, i)
+		if i == len(name) {
+			break
+		}
 		switch name[i] {
-		case '>', ']', ')':
-			depth++
 		case '<', '[', '(':
-			depth--
+			depth++
+		case '>', ']', ')':
+			depth = max(0, depth-1)
 		case '.':
-			if depth != 0 || name[i-1] == '.' {
-				continue
-			}
-			if n--; n == 0 {
-				return name[i+1:]
+			if depth == 0 && i > 0 && name[i-1] != '.' {
+				parts = append(parts, i+1)
 			}
 		}
 	}
-	return name
+	if n < 1 || n > len(parts) {
+		return name
+	}
+	return name[parts[len(parts)-n]:]
 }
 
 // shortenArguments takes the namespaces from the type arguments in a name: List<Ns.Order> becomes List<Order>. What the
-// compiler named, <lambda #0_1>, has no dots.
+// compiler named, <lambda #0_1>, has no namespace; the dot of <closure .ctor @48> is of the name.
 func shortenArguments(name string) string {
 	if !strings.ContainsRune(name, '<') {
 		return name
 	}
 	var b strings.Builder
 	depth, begin := 0, 0 // of the identifier that is being read, in b
-	for _, r := range name {
+	after := 0           // the end of an operator's characters, which are written as they are
+	for i, r := range name {
+		after = max(after, i+symbolLength(name, i))
+		if i < after {
+			b.WriteRune(r)
+			continue
+		}
 		switch r {
 		case '<':
 			depth++
 		case '>':
 			depth = max(0, depth-1)
 		}
-		if r == '.' && depth > 0 && !strings.HasSuffix(b.String()[begin:], ">") {
+		if r == '.' && depth > 0 && b.Len() > begin && !strings.HasSuffix(b.String()[begin:], ">") {
 			cut := b.String()[:begin]
 			b.Reset()
 			b.WriteString(cut)
