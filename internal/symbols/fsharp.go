@@ -4,8 +4,8 @@ import "strings"
 
 // fsharpClosure takes a name apart that the F# compiler gave to what it took out of a function: comp@29-1 is the second
 // of function (or value) comp on line 29. The layout is that of the compiler's IlxGen.fs and NiceNameGenerator; no
-// other compiler writes an @ and a number. The compiler replaces the dot of a constructor's name, which no type may have
-// (CleanUpGeneratedTypeName).
+// other compiler writes an @ and a number. In the name of a constructor the compiler replaces the dot, which the name
+// of a type must not have (CleanUpGeneratedTypeName).
 func fsharpClosure(name string) (source, at string, ok bool) {
 	i := strings.LastIndexByte(name, '@')
 	if i <= 0 || i+1 == len(name) || name[i+1] < '0' || name[i+1] > '9' {

@@ -57,8 +57,8 @@ func CutParameters(name string) (head, parameters string) {
 	return name, ""
 }
 
-// operatorWord comes before the characters of an operator in a function's name, and operatorCharacters are those that an
-// operator of C#, Visual Basic or F# can have.
+// operatorWord comes before the characters of an operator in a function's name, and operatorCharacters are those that
+// an operator of C#, Visual Basic or F# can have.
 const (
 	operatorWord       = "operator "
 	operatorCharacters = "!%&*+-./<=>?@^|~$#:\\"
