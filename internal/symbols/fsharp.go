@@ -21,11 +21,22 @@ func fsharpClosure(name string) (source, at string, ok bool) {
 	return source, name[i+1:], true
 }
 
+// fsharpPart ends the name of a method that is the rest of a function from a line on: the compiler splits functions
+// that are too large for it, as many in FSharp.Core are.
+const fsharpPart = "$cont"
+
 // fsharpMember writes the name of a function of F#: inner functions without their line, active patterns in parentheses
 // and operators by their characters, as in source.
 func fsharpMember(name string) string {
-	if source, _, ok := fsharpClosure(name); ok {
+	source, at, isInner := fsharpClosure(name)
+	if isInner {
 		name = source
+	}
+	if whole, isPart := strings.CutSuffix(name, fsharpPart); isPart && whole != "" {
+		if name = fsharpMember(whole); isInner {
+			name += ".<part @" + at + ">"
+		}
+		return name
 	}
 	if len(name) > 2 && name[0] == '|' && name[len(name)-1] == '|' {
 		return "(" + name + ")"
