@@ -108,22 +108,12 @@ func TestGroupLifetimes(t *testing.T) {
 		}
 		older := rapid.Bool().Draw(rt, "older")
 		s.Close()
+		script := ""
 		if older {
-			if err := sessiontest.Change(path, func(conn *sqlite.Conn) error {
-				return sqlitex.ExecuteScript(conn, "DELETE FROM type_lifetime; DELETE FROM function_lifetime", nil)
-			}); err != nil {
-				rt.Fatal(err)
-			}
+			script = "DELETE FROM type_lifetime; DELETE FROM function_lifetime"
 		}
-		s, err := session.Open(path)
-		if err != nil {
-			rt.Fatal(err)
-		}
+		s, v := openChanged(rt, path, script)
 		defer s.Close()
-		v, err := Open(s, Selection{})
-		if err != nil {
-			rt.Fatal(err)
-		}
 		for by, groups := range want {
 			have, err := v.GroupLifetimes(by, true)
 			if diff := differ.Of(groups, have, cmpopts.EquateEmpty()); diff != "" {
@@ -180,4 +170,23 @@ func TestGreatest(t *testing.T) {
 			t.Errorf("the %d greatest of %v are %v, want %v", g.most, sizes, g.sizes, want)
 		}
 	})
+}
+
+// openChanged opens a session after a script has changed its tables.
+func openChanged(rt *rapid.T, path, script string) (*session.Session, *Source) {
+	if err := sessiontest.Change(path, func(conn *sqlite.Conn) error {
+		return sqlitex.ExecuteScript(conn, script, nil)
+	}); err != nil {
+		rt.Fatal(err)
+	}
+	s, err := session.Open(path)
+	if err != nil {
+		rt.Fatal(err)
+	}
+	v, err := Open(s, Selection{})
+	if err != nil {
+		s.Close()
+		rt.Fatal(err)
+	}
+	return s, v
 }

@@ -2,17 +2,15 @@ package analysis
 
 import (
 	"cmp"
+	"fmt"
 	"path/filepath"
 	"slices"
 	"testing"
 
 	"pgregory.net/rapid"
-	"zombiezen.com/go/sqlite"
-	"zombiezen.com/go/sqlite/sqlitex"
 
 	"github.com/clrprof/clrprof/internal/differ"
 	q "github.com/clrprof/clrprof/internal/quantity"
-	"github.com/clrprof/clrprof/internal/session"
 	"github.com/clrprof/clrprof/internal/session/sessiontest"
 )
 
@@ -25,21 +23,9 @@ func TestTopSites(t *testing.T) {
 		s := open(rt, sessiontest.Random(rapid.Uint64().Draw(rt, "seed")), path)
 		s.Close()
 		stored := rapid.SampledFrom([]int{0, 1, 2, 3, 5, 1000}).Draw(rt, "stored")
-		if err := sessiontest.Change(path, func(conn *sqlite.Conn) error {
-			return sqlitex.ExecuteTransient(conn, "DELETE FROM summary_site WHERE section = 'sites' AND position > ?",
-				&sqlitex.ExecOptions{Args: []any{stored}})
-		}); err != nil {
-			rt.Fatal(err)
-		}
-		s, err := session.Open(path)
-		if err != nil {
-			rt.Fatal(err)
-		}
+		s, v := openChanged(rt, path,
+			fmt.Sprintf("DELETE FROM summary_site WHERE section = 'sites' AND position > %d", stored))
 		defer s.Close()
-		v, err := Open(s, Selection{})
-		if err != nil {
-			rt.Fatal(err)
-		}
 		computed, err := v.Lifetimes()
 		if err != nil {
 			return // objects were not followed
