@@ -168,13 +168,10 @@ func (a *attachFlags) run(e *environment, pid int) error {
 		}
 	}
 	res, page, err := a.record(e, notes, options, func(o collect.Options) (collect.Result, error) {
-		opened := o.Opened
-		o.Opened = func(path string) {
-			opened(path)
-			notes.say("recording process %d (%s) into %s: Ctrl-C, or clrprof ctl %d detach, ends the recording", pid, process.Name,
-				path, pid)
-		}
-		return collect.Attach(o, process)
+		return collect.Attach(alsoOpened(o, func(path string) {
+			notes.say("recording process %d (%s) into %s: Ctrl-C, or clrprof ctl %d detach, ends the recording", pid,
+				process.Name, path, pid)
+		}), process)
 	})
 	defer page.close()
 	stopWatching() // from now on Ctrl-C ends clrprof at once

@@ -111,11 +111,11 @@ type background struct {
 func startBackground(e *environment) (*background, error) {
 	self, err := os.Executable()
 	if err != nil {
-		return nil, exit(exitInternal, fmt.Errorf("starting clrprof in the background: %w", err))
+		return nil, err
 	}
 	read, write, err := os.Pipe()
 	if err != nil {
-		return nil, exit(exitInternal, fmt.Errorf("starting clrprof in the background: %w", err))
+		return nil, err
 	}
 	defer write.Close()
 	b := &background{cmd: exec.Command(self, e.args...), path: make(chan string, 1), ended: make(chan struct{})}
@@ -124,7 +124,7 @@ func startBackground(e *environment) (*background, error) {
 	b.cmd.SysProcAttr = &unix.SysProcAttr{Setsid: true}
 	if err := b.cmd.Start(); err != nil {
 		read.Close()
-		return nil, exit(exitInternal, fmt.Errorf("starting clrprof in the background: %w", err))
+		return nil, err
 	}
 	go func() {
 		path, _ := io.ReadAll(read) // what is cut is no path, and the process has ended
@@ -146,7 +146,7 @@ func (w *readyFlag) wait(e *environment) error {
 	}
 	b, err := startBackground(e)
 	if err != nil {
-		return err
+		return exit(exitInternal, fmt.Errorf("starting clrprof in the background: %w", err))
 	}
 	var late <-chan time.Time
 	if limit > 0 {

@@ -242,12 +242,7 @@ func (r *runFlags) run(e *environment, command []string) error {
 	options.Stop = stop
 	stopWatching := watchKeyboard(notes, stop)
 	res, page, err := r.record(e, notes, options, func(o collect.Options) (collect.Result, error) {
-		opened := o.Opened
-		o.Opened = func(path string) {
-			opened(path)
-			pipe.send(path)
-		}
-		return collect.Run(o)
+		return collect.Run(alsoOpened(o, pipe.send))
 	})
 	defer page.close()
 	if res.Running {
@@ -266,6 +261,16 @@ func (r *runFlags) run(e *environment, command []string) error {
 		return r.targetFirst(notes, res, err)
 	}
 	return statusError(res.ExitCode)
+}
+
+// alsoOpened lets a function, too, know the path of the session when there is one.
+func alsoOpened(o collect.Options, fn func(path string)) collect.Options {
+	opened := o.Opened
+	o.Opened = func(path string) {
+		opened(path)
+		fn(path)
+	}
+	return o
 }
 
 // record records, tells the user how it goes, and lets others watch and change it. The page is to be closed.
