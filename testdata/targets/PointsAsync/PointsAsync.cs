@@ -50,8 +50,10 @@ namespace PointsAsync
             other.Join();
             load.Wait();
             Make(true);
-            Task starts = Starts(); // stops up to its first wait only
+            var returned = new TaskCompletionSource<bool>(TaskCreationOptions.RunContinuationsAsynchronously);
+            Task starts = Starts(returned.Task); // stops up to its first wait only
             Make(true);
+            returned.SetResult(true);
             starts.Wait();
             foreach (int i in Items())
                 Make(true);
@@ -74,11 +76,12 @@ namespace PointsAsync
             Make(false);
         }
 
-        /// <summary>What starts it is not, what goes on after the wait is.</summary>
-        static async Task Starts()
+        /// <summary>What starts it is not, what goes on after the wait is. It waits for what is not done before its call has
+        /// returned: a short delay may be.</summary>
+        static async Task Starts(Task wait)
         {
             Make(false);
-            await Task.Delay(1);
+            await wait;
             Make(true);
         }
 

@@ -470,8 +470,10 @@ namespace Scopes
         {
             Leaf(false);
             Tally.Times(1);
-            Task waits = ScopedAsync();
+            var returned = new TaskCompletionSource<bool>(TaskCreationOptions.RunContinuationsAsynchronously);
+            Task waits = ScopedAsync(returned.Task);
             Leaf(false);
+            returned.SetResult(true);
             await waits.ConfigureAwait(false);
             Tally.Collect(); // another thread may go on
             Leaf(false);
@@ -489,10 +491,11 @@ namespace Scopes
             Tally.Collect();
         }
 
-        static async Task ScopedAsync()
+        /// <summary>Waits for what is not done before its call has returned: a short delay may be.</summary>
+        static async Task ScopedAsync(Task wait)
         {
             Leaf(true);
-            await Task.Delay(1).ConfigureAwait(false);
+            await wait.ConfigureAwait(false);
             Leaf(false);
             Tally.Collect();
         }
