@@ -16,9 +16,17 @@ func (m *Metadata) MethodAttributes(visit func(method, attribute Token)) {
 	}
 }
 
-// Attributes lists the types of the custom attributes of a row, as MethodAttributes gives them. The table is sorted by
-// what has the attributes (II.22.10).
+// Attributes lists the types of the custom attributes of a row, as MethodAttributes gives them.
 func (m *Metadata) Attributes(parent Token) []Token {
+	var types []Token
+	for _, row := range m.attributesOf(parent) {
+		types = append(types, m.constructed(m.codedCell(TableCustomAttribute, row, attributeType)))
+	}
+	return types
+}
+
+// attributesOf lists the custom attributes of a row. The table is sorted by what has the attributes (II.22.10).
+func (m *Metadata) attributesOf(parent Token) (rows []uint32) {
 	tag := slices.Index(coded[hasCustomAttribute-codedBase], parent.Table())
 	if tag < 0 {
 		return nil
@@ -28,11 +36,46 @@ func (m *Metadata) Attributes(parent Token) []Token {
 	first := sort.Search(int(n), func(i int) bool {
 		return m.Cell(TableCustomAttribute, uint32(i)+1, attributeParent) >= value
 	})
-	var types []Token
 	for row := uint32(first) + 1; row <= n && m.Cell(TableCustomAttribute, row, attributeParent) == value; row++ {
-		types = append(types, m.constructed(m.codedCell(TableCustomAttribute, row, attributeType)))
+		rows = append(rows, row)
 	}
-	return types
+	return rows
+}
+
+// TextAttribute is a custom attribute.
+type TextAttribute struct {
+	Type Token // as MethodAttributes gives it
+	// Text is the first argument of its constructor, if that takes a string, and null is the empty string.
+	Text    string
+	HasText bool
+}
+
+// TextAttributes lists the custom attributes of a row, with their texts. Those that cannot be read are left out.
+func (m *Metadata) TextAttributes(parent Token) []TextAttribute {
+	var out []TextAttribute
+	for _, row := range m.attributesOf(parent) {
+		ctor := m.codedCell(TableCustomAttribute, row, attributeType)
+		called, err := m.Callee(ctor)
+		if err != nil {
+			continue
+		}
+		sig, err := ParseMethodSig(called.Signature)
+		if err != nil {
+			continue
+		}
+		a := TextAttribute{Type: called.Type, HasText: len(sig.Params) > 0 && sig.Params[0].Kind == String}
+		if a.HasText {
+			blob, err := m.BlobAt(m.Cell(TableCustomAttribute, row, attributeValue))
+			if err != nil {
+				continue
+			}
+			if a.Text, err = stringArgument(blob); err != nil {
+				continue
+			}
+		}
+		out = append(out, a)
+	}
+	return out
 }
 
 // constructed returns the type that a constructor makes, 0 if that cannot be read.

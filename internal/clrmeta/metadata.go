@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"math/bits"
 	"strings"
+	"unicode/utf16"
 )
 
 // ErrMalformed is wrapped by every error about bytes that break the format.
@@ -18,6 +19,7 @@ type Metadata struct {
 	version string
 	strings string // a string, so that names share its memory: a name can be used by many rows
 	blobs   []byte
+	texts   []byte // of the strings that code loads
 	guids   []byte
 	pdb     []byte
 	tables  [tableCount]table
@@ -46,6 +48,7 @@ func Parse(b []byte) (*Metadata, error) {
 		version: version,
 		strings: string(streams["#Strings"]),
 		blobs:   streams["#Blob"],
+		texts:   streams["#US"],
 		guids:   streams["#GUID"],
 		pdb:     streams["#Pdb"],
 	}
@@ -298,13 +301,37 @@ func (m *Metadata) BlobAt(index uint32) ([]byte, error) {
 	if uint64(index) >= uint64(len(m.blobs)) {
 		return nil, fmt.Errorf("blob %#x beyond the heap: %w", index, ErrMalformed)
 	}
-	r := NewBlobReader(m.blobs[index:])
-	n := r.Unsigned()
-	b := r.Bytes(int(n))
-	if r.Err() != nil {
-		return nil, fmt.Errorf("blob %#x: %w", index, r.Err())
+	b, err := counted(m.blobs[index:])
+	if err != nil {
+		return nil, fmt.Errorf("blob %#x: %w", index, err)
 	}
 	return b, nil
+}
+
+// counted reads bytes behind their number.
+func counted(b []byte) ([]byte, error) {
+	r := NewBlobReader(b)
+	n := r.Unsigned()
+	b = r.Bytes(int(n))
+	return b, r.Err()
+}
+
+// CodeString returns a string that code loads (ldstr), by its token: the number 0x70, and the offset in the heap of
+// user strings (II.24.2.4), where it has a last byte of flags behind its UTF-16.
+func (m *Metadata) CodeString(t Token) (string, error) {
+	const userString = 0x70
+	if t.Table() != userString || int64(t.Row()) >= int64(len(m.texts)) {
+		return "", fmt.Errorf("string of code, %v: no such string: %w", t, ErrMalformed)
+	}
+	b, err := counted(m.texts[t.Row():])
+	if err != nil {
+		return "", fmt.Errorf("string of code, %v: %w", t, err)
+	}
+	units := make([]uint16, len(b)/2)
+	for i := range units {
+		units[i] = binary.LittleEndian.Uint16(b[2*i:])
+	}
+	return string(utf16.Decode(units)), nil
 }
 
 // GUIDAt reads the GUID heap (II.24.2.5), which is indexed from 1. Index 0 is

@@ -142,6 +142,24 @@ func (m *Metadata) DeclaringType(method Token) (Token, error) {
 	return MakeToken(TableTypeDef, uint32(after)), nil
 }
 
+// FieldOwner returns the type that declares what code names as a field, a Field or MemberRef: a TypeDef, TypeRef or
+// TypeSpec. It is a search in the type table, which is ordered by fields (II.22.37).
+func (m *Metadata) FieldOwner(field Token) (Token, error) {
+	if err := m.check(field, TableField, TableMemberRef); err != nil {
+		return 0, fmt.Errorf("type of a field: %w", err)
+	}
+	if field.Table() == TableMemberRef {
+		return m.codedCell(TableMemberRef, field.Row(), memberRefClass), nil
+	}
+	after := sort.Search(int(m.Rows(TableTypeDef)), func(i int) bool {
+		return m.Cell(TableTypeDef, uint32(i)+1, typeDefFields) > field.Row()
+	})
+	if after == 0 || m.Rows(TableFieldPtr) > 0 { // pointers: uncompressed metadata, which compilers do not write
+		return 0, fmt.Errorf("type of field %v: none: %w", field, ErrMalformed)
+	}
+	return MakeToken(TableTypeDef, uint32(after)), nil
+}
+
 // Param is a row of the Param table.
 type Param struct {
 	Token    Token

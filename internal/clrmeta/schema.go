@@ -11,6 +11,8 @@ const (
 	TableModule                 Table = 0x00
 	TableTypeRef                Table = 0x01
 	TableTypeDef                Table = 0x02
+	TableFieldPtr               Table = 0x03
+	TableField                  Table = 0x04
 	TableMethodPtr              Table = 0x05
 	TableMethodDef              Table = 0x06
 	TableParamPtr               Table = 0x07
@@ -156,7 +158,7 @@ const (
 	moduleName, moduleMVID                         = 1, 2
 	typeRefScope, typeRefName, typeRefNamespace    = 0, 1, 2
 	typeDefName, typeDefNamespace, typeDefMethods  = 1, 2, 5
-	typeDefExtends                                 = 3
+	typeDefExtends, typeDefFields                  = 3, 4
 	methodRVA, methodImplFlags                     = 0, 1
 	methodFlags, methodName                        = 2, 3
 	methodSignature, methodParams                  = 4, 5

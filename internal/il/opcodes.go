@@ -21,6 +21,7 @@ const (
 	OpSwitch      = 0x45
 	OpCallvirt    = 0x6F
 	OpNewobj      = 0x73
+	OpLdstr       = 0x72
 	OpThrow       = 0x7A
 	OpNewarr      = 0x8D
 	opStelemI     = 0x9B // the first of those that know their type
