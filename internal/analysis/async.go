@@ -135,6 +135,7 @@ type functionNode struct {
 type asyncTree struct {
 	functions *asyncFunctions
 	paths     []asyncPath
+	isPart    bool              // paths that are not selected are among them: without an id and without values
 	anchors   map[int32][]int32 // by MoveNext: the paths on which its calls were made
 	start     []int32           // by path, of a first run: its anchor; else none
 	logical   []int32           // by path: its node; none: not placed yet
@@ -203,7 +204,7 @@ func (v *Source) LogicalTree() (*LogicalTree, error) {
 	if !slices.Contains(t.functions.machine, true) {
 		return nil, nil
 	}
-	if err := t.read(v); err != nil {
+	if err := t.readSelected(v); err != nil {
 		return nil, err
 	}
 	if t.awaits, err = v.FunctionAwaits(); err != nil {
@@ -454,6 +455,9 @@ func (t *asyncTree) tree() *LogicalTree {
 	step := t.traced.next()
 	for i := range t.paths {
 		p := &t.paths[i]
+		if p.id == 0 {
+			continue
+		}
 		n := &t.nodes[t.logical[i]]
 		t.traced.trace(step, p.id, t.logical[i])
 		n.amounts.Exclusive = n.amounts.Exclusive.Add(p.own)
@@ -517,9 +521,12 @@ func (t *asyncTree) sum() *LogicalTree {
 			t.nodes[n.parent].addBelow(n)
 		}
 	}
-	amounts, times := make([]session.PathValue, len(t.nodes)), []session.PathTime(nil)
+	amounts, times := make([]session.PathValue, 0, len(t.nodes)), []session.PathTime(nil)
 	for i := range t.nodes {
 		n := &t.nodes[i]
+		if t.isPart && n.time == nil && n.amounts.IsZero() {
+			continue
+		}
 		id, parent := session.PathID(i+1), session.PathID(n.parent+1)
 		function := session.FunctionID(0)
 		if n.function >= 0 {
@@ -528,8 +535,8 @@ func (t *asyncTree) sum() *LogicalTree {
 		if n.role != AsyncNone {
 			out.roles[id] = n.role
 		}
-		amounts[i] = session.PathValue{ID: id, Parent: parent, Level: levels[i], Process: n.process, Function: function,
-			Amounts: n.amounts}
+		amounts = append(amounts, session.PathValue{ID: id, Parent: parent, Level: levels[i], Process: n.process,
+			Function: function, Amounts: n.amounts})
 		if n.time != nil {
 			n.time.single.Extremes = n.time.extent.Extremes
 			times = append(times, session.PathTime{ID: id, Parent: parent, Level: levels[i], Process: n.process,

@@ -135,25 +135,30 @@ func without(rows []string) []string {
 	return slices.DeleteFunc(slices.Clone(rows), func(s string) bool { return strings.HasSuffix(s, " 0 0") })
 }
 
-// TestLogicalTreeAddsUp: whatever calls whatever, no value is lost or counted twice, for each process, and for each
-// function but that the values of a state machine are those of its method, and those of the runtime are together.
-func TestLogicalTreeAddsUp(t *testing.T) {
-	dir := t.TempDir()
+// nameAsync makes functions of a session async methods, what starts and resumes them, and others.
+func nameAsync(rt *rapid.T, b *sessiontest.Builder) {
 	names := [][3]string{{"App", "Load", ""}, {"App", "Save", ""}, {"App/<Load>d__1", "MoveNext", " [async]"},
 		{"App/<Save>d__2", "MoveNext", " [async]"},
 		{"System.Runtime.CompilerServices.AsyncTaskMethodBuilder", "Start", ""},
 		{"System.Threading.ExecutionContext", "Run", ""}, {"App", "Use", ""},
 		{"System.Runtime.CompilerServices.TaskAwaiter", "GetResult", ""}}
+	for i := range b.Functions {
+		f := &b.Functions[i]
+		n := rapid.SampledFrom(names).Draw(rt, "name")
+		f.RawType, f.RawName, f.Name = n[0], n[1], n[1]+n[2]
+		if f.Kind == session.FunctionPseudo {
+			f.RawType, f.RawName, f.Name = "", "(truncated)", "(truncated)"
+		}
+	}
+}
+
+// TestLogicalTreeAddsUp: whatever calls whatever, no value is lost or counted twice, for each process, and for each
+// function but that the values of a state machine are those of its method, and those of the runtime are together.
+func TestLogicalTreeAddsUp(t *testing.T) {
+	dir := t.TempDir()
 	rapid.Check(t, func(rt *rapid.T) {
 		b := sessiontest.Random(rapid.Uint64().Draw(rt, "seed"))
-		for i := range b.Functions {
-			f := &b.Functions[i]
-			n := rapid.SampledFrom(names).Draw(rt, "name")
-			f.RawType, f.RawName, f.Name = n[0], n[1], n[1]+n[2]
-			if f.Kind == session.FunctionPseudo {
-				f.RawType, f.RawName, f.Name = "", "(truncated)", "(truncated)"
-			}
-		}
+		nameAsync(rt, b)
 		s := open(rt, b, filepath.Join(dir, "a"))
 		defer s.Close()
 		v, err := Open(s, Selection{})

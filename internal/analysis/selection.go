@@ -59,6 +59,13 @@ func (s Selection) IsZero() bool {
 // asRecorded reports whether stacks are shown as they were.
 func (s Selection) asRecorded() bool { return len(s.hidden) == 0 && s.code == nil && !s.FoldRecursion }
 
+// unfiltered is a selection of all that the selected processes did, with stacks as this one shows them, and whether
+// that is this one.
+func (s Selection) unfiltered() (whole Selection, isThis bool) {
+	isThis = !s.InTime() && !s.InGCs() && len(s.Threads) == 0 && !s.byName()
+	return Selection{Processes: s.Processes, FoldRecursion: s.FoldRecursion, hidden: s.hidden, code: s.code}, isThis
+}
+
 // InTime reports whether there is a span of time.
 func (s Selection) InTime() bool { return s.From != 0 || s.To != 0 }
 

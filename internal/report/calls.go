@@ -3,6 +3,7 @@ package report
 import (
 	"cmp"
 	"slices"
+	"strings"
 
 	q "github.com/clrprof/clrprof/internal/quantity"
 	"github.com/clrprof/clrprof/internal/session"
@@ -105,6 +106,11 @@ func (c *context) namedFunctions() (map[string][]int32, error) {
 	for i := range functions {
 		name := c.functionName(functions[i].id)
 		named[name] = append(named[name], int32(i))
+		if route := c.functions.get(functions[i].id).Route; route != "" {
+			for _, one := range strings.Split(route, session.RouteSeparator) {
+				named[one] = append(named[one], int32(i))
+			}
+		}
 	}
 	c.shared.named = named
 	return named, nil

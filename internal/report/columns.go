@@ -144,7 +144,7 @@ var allColumns = func() map[string]Column {
 	for _, list := range [][]Column{identityColumns, placeColumns, processColumns, valueColumns(), timeColumns(),
 		clockColumns,
 		functionColumns, lifetimeColumns(), whereColumns(), ageColumns(), gcColumns(), whyColumns(), heapColumns(),
-		ruleColumns, markColumns, interactionColumns, testColumns, partColumns, eventColumns, lossColumns} {
+		ruleColumns, markColumns, interactionColumns, entryColumnList, partColumns, eventColumns, lossColumns} {
 		for _, c := range list {
 			all[c.Key] = c
 		}

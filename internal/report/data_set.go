@@ -72,7 +72,7 @@ func (v View) withData(c *context) (View, error) {
 // available are all columns that can be asked of a view, whether the session holds their data or not.
 func (v View) available() []string {
 	t := v.timed
-	out := slices.Concat(v.columns, v.text, v.optional, t.columns, t.text, t.both)
+	out := slices.Concat(v.columns, v.text, v.optional, v.asked, t.columns, t.text, t.both)
 	if t.sort != "" {
 		out = append(out, keys(waitKeys())...)
 	}

@@ -40,6 +40,7 @@ var descriptions = map[string]string{
 	"part_percent":       "The row's share of all promotion waste.",
 	"bytes_per_minute":   "These bytes, per minute that the process ran.",
 	"test_attribute":     "The attribute that makes the method a test.",
+	"route":              "Which requests of ASP.NET Core the function answers; … is a beginning that the code does not say.",
 	"function_place":     "The file, and the first line of the function.",
 	"thread_name":        "Name of the thread.",
 	"mark_id":            "Number of the mark in the session.",

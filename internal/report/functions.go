@@ -24,6 +24,7 @@ var functionsView = View{
 	groups:        []string{string(analysis.ByModule), string(analysis.ByNamespace)},
 	awaits:        true,
 	optional:      bothLifetimes,
+	asked:         keys("route"),
 	readLifetimes: func(b *builder, l *analysis.Lifetimes) { b.lifetimes.functions = l.Functions() },
 	timed: timedView{
 		columns: keys(timeKeys(true)),

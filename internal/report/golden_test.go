@@ -274,11 +274,13 @@ var goldens = map[string][]string{
 	"tested": {"tests", "tests width=80", "tests width=160", "tests json", "tests csv", "tests md", "tests top=1",
 		"tests sort=inclusive_bytes process=2", "tests process=1", "summary width=100", "summary width=80 lines=45",
 		"summary json"},
+	"served": {"endpoints", "endpoints width=80", "endpoints width=160", "endpoints json", "endpoints csv", "endpoints process=2",
+		"functions columns=name,route,calls width=120", "summary width=100", "summary width=80 lines=45"},
 	"broken": {"rules", "rules md", "rules width=80", "rules json", "rules csv",
 		"rules width=120 columns=rule,bytes,instances,object_type,from sort=bytes", "summary width=100", "summary width=80", "summary width=80 lines=45"},
 	"empty": {"rules", "losses", "losses json", "summary", "summary json", "functions", "functions json", "calltree", "types", "processes",
 		"threads json", "lines", "modules", "ips csv",
-		"interactions", "events json", "tests"},
+		"interactions", "events json", "tests", "endpoints"},
 }
 
 func TestGolden(t *testing.T) {

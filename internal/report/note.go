@@ -42,6 +42,9 @@ const (
 	NoteNoTests            NoteKind = "no-tests"            // no recorded function is a test
 	NoteTests              NoteKind = "tests"               // what the row outside of tests is
 	NoteSeveralTests       NoteKind = "several-tests"       // what the row of several tests is
+	NoteNoEndpoints        NoteKind = "no-endpoints"        // no recorded function answers requests
+	NoteEndpoints          NoteKind = "endpoints"           // what the row outside of endpoints is
+	NoteSeveralEndpoints   NoteKind = "several-endpoints"   // what the row of several endpoints is
 	NoteGroups             NoteKind = "groups"              // what functions are grouped by
 	NoteTreeGroups         NoteKind = "tree-groups"         // what the rows of a call tree are instead of functions
 	NoteSums               NoteKind = "sums"                // what rows are grouped by

@@ -143,7 +143,7 @@ func summarize(c *context, o Options) (*Summary, error) {
 		func() (err error) { s.Notes, err = c.notes(); return },
 		func() (err error) { s.Losses, err = c.losses(); return },
 		s.readLosses,
-		func() error { return s.addTests(o) },
+		func() error { return s.addEntries(o) },
 		func() error { return s.addMine(o) },
 		func() error { return s.addTimes(o) },
 		func() error { return s.addMemory(o) },
@@ -235,9 +235,7 @@ func (c *context) fittingTop(o Options) (int, error) {
 	if c.hasTime() {
 		lists += 2 // work and waits
 	}
-	if analysis.HasTests(c.functions.list) {
-		lists++
-	}
+	lists += len(c.listedEntries())
 	lived, err := c.source.Session().ProcessLifetimes()
 	if len(lived) > 0 {
 		lists++
@@ -536,8 +534,10 @@ func (s *Summary) addNext() {
 	if s.broken > 0 {
 		s.Next = append(s.Next, Next{View: "rules", Findings: q.Count(s.broken)})
 	}
-	if s.section(sectionTests) != nil {
-		add("tests", "")
+	for _, list := range []string{sectionTests, sectionEndpoints} { // which are views
+		if s.section(list) != nil {
+			add(list, "")
+		}
 	}
 	add("calltree", "")
 	add("lines", "")

@@ -52,7 +52,8 @@ type View struct {
 	Followed bool    // its rows are what one looks at next, so where they lead to belongs to it
 
 	columns  []string
-	optional []string // columns that it has only when they are asked for
+	optional []string // columns that it has only when they are asked for, and that readLifetimes reads
+	asked    []string // likewise, that need nothing
 	text     []string // columns of text, the most important first
 	sort     string
 	timed    timedView // what it has in a session with times
@@ -112,7 +113,8 @@ const (
 
 // views is in the order of the help.
 var views = []View{
-	functionsView, callTreeView, callersView, functionView, testsView, modulesView, linesView, ipsView, typesView,
+	functionsView, callTreeView, callersView, functionView, testsView, endpointsView, modulesView, linesView, ipsView,
+	typesView,
 	lifetimeView, marksView, interactionsView, eventsView, gcsView,
 	agesView, survivorsView, diffGCsView, snapshotView, processesView, threadsView, rulesView, lossesView, headerView,
 }
@@ -144,7 +146,7 @@ func (v View) ColumnKeys() []string {
 
 // OptionalKeys returns the keys of the columns that the view has only when they are asked for.
 func (v View) OptionalKeys() []string {
-	out := slices.Clone(v.optional)
+	out := slices.Concat(v.optional, v.asked)
 	if v.timed.sort == "" {
 		return out
 	}

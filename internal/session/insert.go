@@ -227,15 +227,16 @@ func (w *Writer) ResolveTypes(rows []Type) error {
 		})
 }
 
-// ResolveFunctions stores ID → Name, File, Line, Test of the rows.
+// ResolveFunctions stores ID → Name, File, Line, Test, Route of the rows.
 func (w *Writer) ResolveFunctions(rows []Function) error {
-	return update(w, "UPDATE function SET name = ?, file_id = ?, line = ?, test = ? WHERE id = ?", rows,
+	return update(w, "UPDATE function SET name = ?, file_id = ?, line = ?, test = ?, route = ? WHERE id = ?", rows,
 		func(stmt *sqlite.Stmt, r *Function) {
 			stmt.BindText(1, r.Name)
 			stmt.BindInt64(2, int64(r.File))
 			stmt.BindInt64(3, r.Line)
 			stmt.BindText(4, r.Test)
-			stmt.BindInt64(5, int64(r.ID))
+			stmt.BindText(5, r.Route)
+			stmt.BindInt64(6, int64(r.ID))
 		})
 }
 

@@ -162,7 +162,10 @@ const (
 	NameFolded = "(folded)"
 )
 
-// Function is a row of the table function. Name, File, Line and Test are resolved.
+// RouteSeparator is between several routes of a function.
+const RouteSeparator = ", "
+
+// Function is a row of the table function. Name, File, Line, Test and Route are resolved.
 type Function struct {
 	ID        FunctionID
 	Process   ProcessID
@@ -178,6 +181,9 @@ type Function struct {
 	Line      int64
 	// Test is the attribute that makes it, or the method that it is the state machine of, a test; "": it is none.
 	Test string
+	// Route is that of the requests which it, or the method that it is the state machine of, answers, such as
+	// "GET /orders/{id}"; several have RouteSeparator between them; "": none is known.
+	Route string
 }
 
 // FunctionArgument is a row of the table function_argument.

@@ -112,7 +112,8 @@ CREATE TABLE function (
   name         TEXT NOT NULL DEFAULT '', -- resolved: Namespace.Type.Method<int>(string, int[])
   file_id      INTEGER NOT NULL DEFAULT 0, -- resolved
   line         INTEGER NOT NULL DEFAULT 0, -- resolved: first line of the body
-  test         TEXT NOT NULL DEFAULT '' -- resolved: the attribute that makes it a test, such as Xunit.FactAttribute; '' if it is none
+  test         TEXT NOT NULL DEFAULT '', -- resolved: the attribute that makes it a test, such as Xunit.FactAttribute; '' if it is none
+  route        TEXT NOT NULL DEFAULT '' -- resolved: of requests that it answers: GET /orders/{id}; '' if none is known
 );
 
 CREATE TABLE function_argument (

@@ -78,7 +78,7 @@ func TestTables(t *testing.T) {
 		TraitValue})
 	tableTest(t, w, typeArgumentTable, w.TypeArguments, TypeArgument{1, 0, 2}, TypeArgument{1, 1, 0})
 	tableTest(t, w, functionTable, w.Functions, Function{1, 1, 1, 0x06000001, 1, FunctionMethod, "T", "m",
-		[]byte{0, 1, 2}, "T.m()", 1, 12, "Xunit.FactAttribute"}, Function{ID: 2})
+		[]byte{0, 1, 2}, "T.m()", 1, 12, "Xunit.FactAttribute", "GET /orders"}, Function{ID: 2})
 	tableTest(t, w, functionArgumentTable, w.FunctionArguments, FunctionArgument{1, 0, 2})
 	tableTest(t, w, bodyTable, w.Bodies,
 		Body{1, 1, 0xffff_8000_0000_0000, 12, EncodeILMap([]ILPoint{{0, ILProlog}, {4, 0}})}, Body{ID: 2})

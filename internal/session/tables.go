@@ -109,6 +109,7 @@ var functionTable = tableOf("function", func(c *cells, r *Function) {
 	integer(c, &r.File)
 	c.int64(&r.Line)
 	c.text(&r.Test)
+	c.text(&r.Route)
 })
 
 var functionArgumentTable = tableOf("function_argument", func(c *cells, r *FunctionArgument) {

@@ -21,8 +21,8 @@ type Input struct {
 	FunctionArguments []session.FunctionArgument
 	Bodies            []session.Body
 	Instructions      []session.Instruction
-	// FindParams asks for Output.ParamsArrays, for which the code of methods is read.
-	FindParams bool
+	// ReadCode asks for what the code of methods says: Output.ParamsArrays, and routes that code gives to functions.
+	ReadCode bool
 	// Mine says which modules are the user's own by --mine; nil: none is by that.
 	Mine func(module string) bool
 }

@@ -32,10 +32,10 @@ func (r *resolver) resolveFunctions(f *moduleFile) {
 	})
 	for _, i := range f.functions {
 		row := &r.out.Functions[i]
-		row.Name, row.Test = r.functionName(f, row), r.testOf(f, row)
+		row.Name, row.Test, row.Route = r.functionName(f, row), r.testOf(f, row), r.routeOf(f, row)
 	}
 	r.resolveLines(f)
-	f.siblingsOf, f.closuresOf, f.tests = nil, nil, nil // free the memory
+	f.siblingsOf, f.closuresOf, f.tests, f.mapped = nil, nil, nil, nil // free the memory
 }
 
 func (r *resolver) functionName(f *moduleFile, row *session.Function) string {

@@ -24,7 +24,7 @@ func FuzzResolve(f *testing.F) {
 		f.Add([]byte(nil), c.rawType, c.rawName, []byte(c.signature), ilMap)
 	}
 	f.Fuzz(func(t *testing.T, dll []byte, rawType, rawName string, signature, ilMap []byte) {
-		in := symbols.Input{FindParams: true, Modules: []session.Module{{ID: 1, Path: "/x.dll", Origin: "project"}}}
+		in := symbols.Input{ReadCode: true, Modules: []session.Module{{ID: 1, Path: "/x.dll", Origin: "project"}}}
 		for _, code := range []int64{8, 0xE, 0x1C} {
 			in.Types = append(in.Types, session.Type{ID: session.TypeID(100 + code), Kind: session.TypeArray, Rank: 1,
 				ElementCode: code})

@@ -25,6 +25,10 @@ const (
 	// maxArrays their number in it. Methods that people write have some ten.
 	maxBody   = 1 << 20
 	maxArrays = 1 << 12
+	// maxRoutes bounds the routes of one function that are named, and maxGroups the
+	// groups of routes within each other. People write two or three.
+	maxRoutes = 16
+	maxGroups = 64
 	// maxPDB bounds the size of a PDB that is read into memory. That of the
 	// .NET runtime's core library has 5 MB.
 	maxPDB = 1 << 30

@@ -31,6 +31,7 @@ type moduleFile struct {
 	meta       *clrmeta.Metadata // nil if there is no file, or not the right one
 	machines   map[clrmeta.Token]clrmeta.StateMachine
 	tests      map[clrmeta.Token]string                     // attributes by method; nil until something needs them
+	mapped     map[clrmeta.Token][]route                    // routes that its code gives to methods; likewise
 	siblingsOf map[clrmeta.Token]map[string][]clrmeta.Token // by type and siblingName
 	closuresOf map[clrmeta.Token][]clrmeta.Token            // by the type around them
 	loadPDB    func() (*ppdb.PDB, error)                    // nil without symbols; reads them again

@@ -11,14 +11,12 @@ import (
 	"github.com/clrprof/clrprof/internal/clrmeta"
 	"github.com/clrprof/clrprof/internal/il"
 	"github.com/clrprof/clrprof/internal/session"
-	"github.com/clrprof/clrprof/internal/usercode"
 )
 
 // paramsFinder finds the arrays that user code makes for parameters that are declared with params. An object is told by
 // its line and type alone, so they count only where all arrays of a type that a line makes are of this kind.
 type paramsFinder struct {
 	r       *resolver
-	user    map[session.ModuleID]bool
 	arrays  map[session.ProcessID]map[string][]session.TypeID // one-dimensional ones that were allocated, by name
 	finders map[session.ProcessID]*callee.Finder
 	mvids   map[session.ProcessID]map[string]string // of loaded modules, by path
@@ -34,16 +32,14 @@ type madeArray struct {
 
 // newParamsFinder returns nil if arrays of params are not asked for.
 func (r *resolver) newParamsFinder() *paramsFinder {
-	if !r.in.FindParams {
+	if !r.in.ReadCode {
 		return nil
 	}
-	p := &paramsFinder{r: r, user: map[session.ModuleID]bool{},
-		arrays:  map[session.ProcessID]map[string][]session.TypeID{},
+	p := &paramsFinder{r: r, arrays: map[session.ProcessID]map[string][]session.TypeID{},
 		finders: map[session.ProcessID]*callee.Finder{}, mvids: map[session.ProcessID]map[string]string{},
 		made: map[int][]madeArray{}}
 	for i := range r.out.Modules {
 		m := &r.out.Modules[i]
-		p.user[m.ID] = usercode.Origin(m.Origin).IsUser()
 		if m.Path != "" && !m.IsDynamic {
 			of := p.mvids[m.Process]
 			if of == nil {
@@ -102,7 +98,7 @@ func (p *paramsFinder) find(f *moduleFile, s *source) {
 	var c code
 	for _, i := range f.functions {
 		row := &p.r.out.Functions[i]
-		if !p.user[row.Module] || row.Kind != session.FunctionMethod || len(p.arrays[row.Process]) == 0 ||
+		if !p.r.isUser(row.Module) || row.Kind != session.FunctionMethod || len(p.arrays[row.Process]) == 0 ||
 			len(p.r.instructions[row.ID]) == 0 {
 			continue
 		}

@@ -20,7 +20,7 @@ import (
 // arrays of all types that it makes.
 func paramsInput(t *testing.T, dll string, rt dotnettest.Runtime) symbols.Input {
 	t.Helper()
-	in := symbols.Input{FindParams: true, Modules: []session.Module{{ID: 1, Process: 1, Name: "Params.dll", Path: dll,
+	in := symbols.Input{ReadCode: true, Modules: []session.Module{{ID: 1, Process: 1, Name: "Params.dll", Path: dll,
 		Origin: "project"}}}
 	folder := filepath.Join(rt.Root, "shared", "Microsoft.NETCore.App", rt.Name)
 	for _, name := range []string{"System.Private.CoreLib.dll", "System.Runtime.dll"} {

@@ -50,7 +50,8 @@ type resolver struct {
 	functionLines []place               // by index of out.Functions
 	definitions   map[string]definition // types of all modules by name; nil until something needs it
 	bundled       bundles
-	params        *paramsFinder // nil: arrays of params are not asked for
+	params        *paramsFinder             // nil: arrays of params are not asked for
+	users         map[session.ModuleID]bool // which modules are user code; nil until something needs it
 }
 
 func newResolver(in Input) *resolver {

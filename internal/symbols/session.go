@@ -10,7 +10,7 @@ import (
 // Read collects the input of Resolve from a session.
 func Read(s *session.Session) (in Input, err error) {
 	var errs [8]error
-	in.FindParams = true
+	in.ReadCode = true
 	in.Modules, errs[0] = s.Modules()
 	in.Types, errs[1] = s.Types()
 	in.TypeArguments, errs[2] = s.TypeArguments()

@@ -34,13 +34,21 @@ func (r *resolver) testOf(f *moduleFile, row *session.Function) string {
 	if f.tests == nil {
 		f.tests = r.testsIn(f)
 	}
+	if len(f.tests) == 0 {
+		return ""
+	}
+	return f.tests[f.written(row)]
+}
+
+// written returns the method that a person wrote: of the state machine of an async method that method.
+func (f *moduleFile) written(row *session.Function) clrmeta.Token {
 	token := clrmeta.Token(row.Token)
-	if len(f.tests) > 0 && row.RawName == "MoveNext" {
+	if row.RawName == "MoveNext" {
 		if owner, err := f.meta.DeclaringType(token); err == nil && f.machines[owner].Kind == clrmeta.Async {
-			token = f.machines[owner].Method
+			return f.machines[owner].Method
 		}
 	}
-	return f.tests[token]
+	return token
 }
 
 // testsIn finds the tests of a file. A method with several such attributes, as NUnit's TestCase, has its first.

@@ -40,8 +40,10 @@ type described struct {
 	HasEnds   bool   `json:"has_lifetimes"`
 	// somebody took a snapshot of the heap
 	HasSnapshot bool `json:"has_snapshot"`
-	HasTests    bool `json:"has_tests"`     // some functions are tests
-	HasMine     bool `json:"has_user_code"` // it is known which code is the user's
+	HasTests    bool `json:"has_tests"` // some functions are tests
+	// some functions answer requests over HTTP
+	HasEndpoints bool `json:"has_endpoints"`
+	HasMine      bool `json:"has_user_code"` // it is known which code is the user's
 	// of the clock that times were measured with; 0: none were
 	TicksPerSecond int64                `json:"ticks_per_second"`
 	HasAsync       bool                 `json:"has_async"` // the logical call tree may differ from the physical one
@@ -108,7 +110,8 @@ func (s *Server) describe(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	out.HasTests = analysis.HasTests(functions)
+	out.HasTests = analysis.HasEntries(functions, analysis.EntryTests)
+	out.HasEndpoints = analysis.HasEntries(functions, analysis.EntryEndpoints)
 	if out.Marks, err = markNames(s.sessions[0]); err != nil {
 		return err
 	}

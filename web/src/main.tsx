@@ -24,7 +24,7 @@ type Entry = { name: string; when?: (s: Session) => boolean };
 const lived = (s: Session) => s.has_memory && s.has_lifetimes;
 const groups: { label: string; views: Entry[] }[] = [
   { label: "Look", views: [{ name: "overview" }, { name: "flame" }, { name: "calltree" }, { name: "compare", when: (s) => !!s.older }, { name: "rules" }] },
-  { label: "Code", views: [{ name: "functions" }, { name: "callers" }, { name: "function" }, { name: "tests", when: (s) => s.has_tests }, { name: "modules" }, { name: "lines" }, { name: "ips" }] },
+  { label: "Code", views: [{ name: "functions" }, { name: "callers" }, { name: "function" }, { name: "tests", when: (s) => s.has_tests }, { name: "endpoints", when: (s) => s.has_endpoints }, { name: "modules" }, { name: "lines" }, { name: "ips" }] },
   { label: "Memory", views: [{ name: "types", when: (s) => s.has_memory }, ...["lifetime", "ages", "gcs", "survivors", "diff-gcs"].map((name) => ({ name, when: lived })), { name: "snapshot", when: (s) => s.has_snapshot }] },
   { label: "Run", views: [{ name: "processes" }, { name: "threads" }, { name: "marks" }, { name: "interactions" }, { name: "events" }, { name: "losses" }, { name: "header" }, { name: "sql", when: () => !isFile }] },
 ];

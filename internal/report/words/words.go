@@ -52,6 +52,12 @@ var sentences = map[report.NoteKind]string{
 		"and other threads that tests started.",
 	report.NoteSeveralTests: "(several tests): what async methods did after they had waited, if several tests call " +
 		"them, or code outside of tests does.",
+	report.NoteNoEndpoints: "No recorded function is known to answer requests of ASP.NET Core: neither an attribute " +
+		"([HttpGet], [Route] …) nor the code (MapGet …) gives one a route.",
+	report.NoteEndpoints: "(outside of endpoints): the rest of what the servers did: ASP.NET Core itself, with the " +
+		"reading of arguments and the writing of answers, and code beside requests.",
+	report.NoteSeveralEndpoints: "(several endpoints): what async methods did after they had waited, if several " +
+		"endpoints call them, or code outside of endpoints does.",
 	report.NoteGroups: "By %s; the inclusive value of a %[1]s is what was done while one of its functions was " +
 		"on the stack, once.",
 	report.NoteTreeGroups: "By %s: functions of one %[1]s that call each other are one row; exclusive values are sums, " +

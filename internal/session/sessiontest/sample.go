@@ -13,6 +13,7 @@ var Samples = map[string]func() *Builder{
 	"shop": Shop, "several": Several, "odd": Odd, "deep": Deep, "empty": Empty, "aging": Aging, "heap": Heap,
 	"timed": Timed, "kitchen": Kitchen, "broken": Broken, "acted": Acted,
 	"tested": Tested,
+	"served": Served,
 }
 
 // Various are the hand-made sessions and so many random ones of objects, and of times, by name.

@@ -21,12 +21,12 @@ func (a *asyncSession) testValues(t *testing.T) []string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	tests, err := v.Tests()
+	tests, err := v.Entries(EntryTests)
 	if err != nil {
 		t.Fatal(err)
 	}
 	var out []string
-	add := func(name string, list []TestValue) {
+	add := func(name string, list []EntryValue) {
 		for _, x := range list {
 			own := name
 			if x.Function != 0 {
@@ -41,9 +41,9 @@ func (a *asyncSession) testValues(t *testing.T) []string {
 	return out
 }
 
-// TestTestValues: what is done in the calls of a test counts for it, once, and what async methods did later for the only
+// TestEntryValues: what is done in the calls of a test counts for it, once, and what async methods did later for the only
 // test that called them, or for the row of several.
-func TestTestValues(t *testing.T) {
+func TestEntryValues(t *testing.T) {
 	isTest := func(a *asyncSession, list ...session.FunctionID) {
 		for _, id := range list {
 			a.Functions[id-1].Test = "Xunit.FactAttribute"
@@ -122,9 +122,9 @@ func TestTestValues(t *testing.T) {
 	}
 }
 
-// TestTestValuesAddUp: whatever calls whatever, tests and what is beside them are all that their processes did; and
+// TestEntryValuesAddUp: whatever calls whatever, tests and what is beside them are all that their processes did; and
 // where no async method is, a test that no other one calls has the inclusive values of its function.
-func TestTestValuesAddUp(t *testing.T) {
+func TestEntryValuesAddUp(t *testing.T) {
 	dir := t.TempDir()
 	rapid.Check(t, func(rt *rapid.T) {
 		b := sessiontest.Random(rapid.Uint64().Draw(rt, "seed"))
@@ -153,7 +153,7 @@ func TestTestValuesAddUp(t *testing.T) {
 		if err != nil {
 			rt.Fatal(err)
 		}
-		tests, err := v.Tests()
+		tests, err := v.Entries(EntryTests)
 		if err != nil {
 			rt.Fatal(err)
 		}
@@ -164,7 +164,7 @@ func TestTestValuesAddUp(t *testing.T) {
 	})
 }
 
-func hasTests(b *sessiontest.Builder) bool { return HasTests(b.Functions) }
+func hasTests(b *sessiontest.Builder) bool { return HasEntries(b.Functions, EntryTests) }
 
 // testSum is what a process did.
 type testSum struct {
@@ -172,9 +172,9 @@ type testSum struct {
 	Time   q.Time
 }
 
-func checkTestsAddUp(t *rapid.T, v *Source, tests *Tests) {
+func checkTestsAddUp(t *rapid.T, v *Source, tests *Entries) {
 	have, want := map[session.ProcessID]testSum{}, map[session.ProcessID]testSum{}
-	for _, list := range [][]TestValue{tests.List, tests.Several, tests.Outside} {
+	for _, list := range [][]EntryValue{tests.List, tests.Several, tests.Outside} {
 		for _, x := range list {
 			sum := have[x.Process]
 			have[x.Process] = testSum{sum.Amount.Add(x.Amounts.Inclusive), sum.Time.Add(x.Time.Inclusive)}
@@ -206,7 +206,7 @@ func checkTestsAddUp(t *rapid.T, v *Source, tests *Tests) {
 }
 
 // checkIsFunction compares the only test with its function.
-func checkIsFunction(t *rapid.T, v *Source, test TestValue) {
+func checkIsFunction(t *rapid.T, v *Source, test EntryValue) {
 	functions, err := v.Functions()
 	if err != nil {
 		t.Fatal(err)
@@ -232,8 +232,8 @@ func checkIsFunction(t *rapid.T, v *Source, test TestValue) {
 	}
 }
 
-// TestTestValuesEnd: findOwners ends where each async method is called within the next one.
-func TestTestValuesEnd(t *testing.T) {
+// TestEntryValuesEnd: findOwners ends where each async method is called within the next one.
+func TestEntryValuesEnd(t *testing.T) {
 	a := newAsyncSession()
 	app := a.Functions[a.main-1].Module
 	a.Functions[a.main-1].Test = "Xunit.FactAttribute"

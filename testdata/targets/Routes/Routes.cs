@@ -1,0 +1,189 @@
+// Routes: a web server of ASP.NET Core that asks itself for each of its endpoints, the n-th of them n times. Routes are
+// given to functions in the ways in which people do it: to lambdas, local functions and methods, in groups, by functions
+// that get the builder, and by attributes of controllers.
+//
+// It prints what ASP.NET Core itself says: for each endpoint ("endpoint") the token of its method, the methods of HTTP and
+// the route, how often it was asked for, and how many objects of the type Made were made meanwhile.
+//
+// It is compiled for .NET 8 or later.
+
+using System;
+using System.Collections.Generic;
+using System.Linq;
+using System.Net.Http;
+using System.Reflection;
+using System.Runtime.CompilerServices;
+using System.Text.RegularExpressions;
+using System.Threading;
+using System.Threading.Tasks;
+using Microsoft.AspNetCore.Builder;
+using Microsoft.AspNetCore.Hosting;
+using Microsoft.AspNetCore.Http;
+using Microsoft.AspNetCore.Mvc;
+using Microsoft.AspNetCore.Mvc.Controllers;
+using Microsoft.AspNetCore.Routing;
+using Microsoft.Extensions.DependencyInjection;
+using Microsoft.Extensions.Logging;
+
+namespace Routes
+{
+    public sealed class Made
+    {
+        public long Value;
+    }
+
+    public static class Work
+    {
+        static readonly List<Made> all = new List<Made>();
+        public static int Count { get { lock (all) return all.Count; } }
+
+        [MethodImpl(MethodImplOptions.NoInlining)]
+        public static string Make(int n)
+        {
+            lock (all)
+                for (int i = 0; i < n; i++)
+                    all.Add(new Made());
+            return "made " + n;
+        }
+
+        /// <summary>Only one endpoint calls it: what it makes after the wait is of that.</summary>
+        public static async Task<string> MakeLater(int n)
+        {
+            await Task.Yield();
+            return Make(n);
+        }
+    }
+
+    static class Program
+    {
+        static async Task<int> Main()
+        {
+            WebApplicationBuilder builder = WebApplication.CreateBuilder();
+            builder.Logging.ClearProviders();
+            builder.WebHost.UseUrls("http://127.0.0.1:0");
+            builder.Services.AddControllers();
+            WebApplication app = builder.Build();
+            int captured = 2;
+
+            app.MapControllers();
+            app.MapGet("/lambda/{id}", (int id) => Work.Make(1));
+            app.MapGet("no-slash", () => Work.Make(2));
+            app.MapGet("/", () => Work.Make(1));
+            app.MapPost("/captures", () => Work.Make(captured + 1));
+            app.MapPut("/async/{id:int}", async (int id) =>
+            {
+                Work.Make(1);
+                await Task.Delay(1);
+                string a = Work.Make(2);
+                return a + await Work.MakeLater(3);
+            });
+            app.MapDelete("/method", Handlers.Delete);
+            app.MapPatch("/instance", new Handlers(3).Patch);
+            app.Map("/any", () => Work.Make(1));
+            app.MapMethods("/two", new[] { "PUT", "PATCH" }, () => Work.Make(1));
+            app.MapFallback("/fallback/{*rest}", () => Work.Make(2));
+            app.MapGet("/context", (HttpContext context) => context.Response.WriteAsync(Work.Make(1)));
+            string Local(int id) => Work.Make(1);
+            app.MapGet("/local/{id}", Local);
+            app.MapGet("/same/a", Handlers.Same);
+            app.MapGet("/same/b", Handlers.Same);
+
+            RouteGroupBuilder group = app.MapGroup("/group");
+            group.MapGet("/in/{id}", (int id) => Work.Make(1)).WithName("in");
+            RouteGroupBuilder inner = group.MapGroup("inner/").WithTags("tag").WithDisplayName("inner");
+            inner.MapPost("", () => Work.Make(2));
+            app.MapGroup("/once").MapGet("/x", () => Work.Make(1));
+            app.MapGroup("/passed").MapExtra();
+            app.MapApplication();
+            IEndpointRouteBuilder either = captured > 5 ? app.MapGroup("/a") : app.MapGroup("/b");
+            either.MapGet("/either", () => Work.Make(1));
+            string pattern = "/variable/" + captured;
+            app.MapGet(pattern, () => Work.Make(1)); // not told by the code
+
+            await app.StartAsync();
+            await Ask(app);
+            await app.StopAsync();
+            return Truth.Print(0);
+        }
+
+        static void MapExtra(this IEndpointRouteBuilder routes)
+        {
+            routes.MapGet("/extra", () => Work.Make(1));
+            routes.MapGroup("more").MapGet("/{id}", (int id) => Work.Make(1));
+        }
+
+        static void MapApplication(this WebApplication application)
+        {
+            application.MapGet("/application", () => Work.Make(1));
+        }
+
+        /// <summary>Asks for each endpoint, one after the other.</summary>
+        static async Task Ask(WebApplication app)
+        {
+            using (var http = new HttpClient { BaseAddress = new Uri(app.Urls.Single()) })
+            {
+                int n = 0;
+                foreach (RouteEndpoint e in ((IEndpointRouteBuilder)app).DataSources.SelectMany(s => s.Endpoints).Cast<RouteEndpoint>())
+                {
+                    IReadOnlyList<string> verbs = e.Metadata.GetMetadata<HttpMethodMetadata>()?.HttpMethods ?? Array.Empty<string>();
+                    string pattern = "/" + e.RoutePattern.RawText.TrimStart('/');
+                    string path = Regex.Replace(pattern, @"\{[^}]*\}", "1");
+                    int before = Work.Count;
+                    n++;
+                    for (int i = 0; i < n; i++)
+                        using (var request = new HttpRequestMessage(new HttpMethod(verbs.FirstOrDefault() ?? "GET"), path))
+                        using (HttpResponseMessage answer = await http.SendAsync(request))
+                            if (!(await answer.Content.ReadAsStringAsync()).StartsWith("made"))
+                                throw new Exception(pattern + ": " + answer.StatusCode);
+                    MethodInfo method = e.Metadata.GetMetadata<ControllerActionDescriptor>()?.MethodInfo ?? e.Metadata.GetMetadata<MethodInfo>();
+                    Console.WriteLine(Truth.Row("endpoint", "token", method?.MetadataToken ?? 0, "verbs", string.Join(",", verbs), "route", pattern,
+                        "calls", n, "made", Work.Count - before) + "}");
+                }
+            }
+        }
+    }
+
+    public sealed class Handlers
+    {
+        readonly int n;
+        public Handlers(int n) => this.n = n;
+        public static string Delete() => Work.Make(1);
+        public static string Same() => Work.Make(1);
+        public string Patch() => Work.Make(n);
+    }
+
+    [ApiController, Route("api/[controller]")]
+    public abstract class Versioned : ControllerBase
+    {
+    }
+
+    public class ItemsController : Versioned
+    {
+        [HttpGet] public string All() => Work.Make(1);
+        [HttpGet("{id}")] public string One(int id) => Work.Make(2);
+        [HttpPost("[action]")] public string Renamed() => Work.Make(1);
+        [HttpDelete, Route("both/{id}")] public string Both(int id) => Work.Make(1);
+        [HttpPut("x"), HttpPatch("y")] public string Several() => Work.Make(1);
+        [HttpGet("/absolute/{id}")] public string Absolute(int id) => Work.Make(1);
+        [HttpGet("~/home")] public string Home() => Work.Make(1);
+        [HttpGet("[action]", Name = "named")] public async Task<string> LaterAsync()
+        {
+            await Task.Yield();
+            return Work.Make(4);
+        }
+        [Route("open")] public string Open() => Work.Make(1);
+        [HttpGet("generic")] public ActionResult<List<string>> Result() => new List<string> { "made" }.Append(Work.Make(1)).Take(1).Single() is string s ? Content(s) : null;
+        [NonAction] public string None() => Work.Make(100);
+    }
+
+    [Area("shop"), Route("[area]/[controller]/[action]")]
+    public class CartController : ControllerBase
+    {
+        [HttpGet, ActionName("show")] public string List() => Work.Make(1);
+    }
+
+    public class PlainController : ControllerBase
+    {
+        [HttpGet("plain/{id}")] public string Get(int id) => Work.Make(1);
+    }
+}
