@@ -185,6 +185,30 @@ func TestInstrumentsOff(t *testing.T) {
 	})
 }
 
+// TestInstrumentsOfOwnAssembly: a program that has another assembly with the listener's name runs as ever. The runtime
+// refuses to load the listener, as in any startup hook, but nothing of that reaches the program.
+func TestInstrumentsOfOwnAssembly(t *testing.T) {
+	t.Parallel()
+	own := dotnettest.Target(t, "StaticInit", dotnettest.Options{Name: "Clrprof.Meters", Framework: dotnettest.Net8})
+	eachInstruments(t, func(t *testing.T, r dotnettest.Runtime, dll string) {
+		dir := t.TempDir()
+		for _, from := range []string{own, dll, strings.TrimSuffix(dll, ".dll") + ".runtimeconfig.json"} {
+			b, err := os.ReadFile(from)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := os.WriteFile(filepath.Join(dir, filepath.Base(from)), b, 0o644); err != nil {
+				t.Fatal(err)
+			}
+		}
+		got := record(t, r.Command(filepath.Join(dir, "Instruments.dll"), "exit", "10"), "--memory", "--meter", "Shop.*")
+		if got.exit != 7 {
+			t.Fatalf("exit code %d: %s", got.exit, got.stderr)
+		}
+		wantUnmeasured(t, got.session, "assembly named Clrprof.Meters")
+	})
+}
+
 // TestInstrumentsOfOldRuntime: .NET Core 3.1 has no meters of its own, and that they are not sampled is said.
 func TestInstrumentsOfOldRuntime(t *testing.T) {
 	t.Parallel()

@@ -196,6 +196,7 @@ bool method_has_il(void *info, uintptr_t module, uint32_t token);
 /* Slots of IMetaDataImport and IMetaDataImport2, which begins with it. */
 enum {
     IMPORT_CLOSE_ENUM = 3,
+    IMPORT_FIND_TYPE_DEF = 9,
     IMPORT_GET_SCOPE_PROPS = 10,
     IMPORT_GET_TYPE_DEF_PROPS = 12,
     IMPORT_GET_TYPE_REF_PROPS = 14,

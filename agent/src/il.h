@@ -49,13 +49,14 @@ struct il_probes {
     /* Code that comes behind enter, and before each leave, with nothing and with the result on the stack, and leaves that as it was. */
     const uint8_t *begin, *end;
     uint32_t begin_bytes, end_bytes;
+    uint32_t caught; /* token of a class: what the code at the end throws of it is dropped. 0: nothing is. Only where nothing is returned. */
 };
 
 struct il_work { /* 4 MB; what is not needed is not touched */
     struct il_probes probes;
     const uint8_t *body, *code;
     uint32_t size, code_bytes, sections_at; /* 0: no sections */
-    uint32_t locals, new_code_bytes, n_clauses, n_sites;
+    uint32_t locals, new_code_bytes, n_clauses, n_caught, n_sites; /* n_caught: clauses that are added */
     uint16_t max_stack;
     bool init_locals;
     uint32_t at[IL_MAX_CODE + 1];         /* new offsets of instructions, by old ones */

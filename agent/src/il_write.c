@@ -10,9 +10,11 @@
 #define INIT_LOCALS 0x10u
 #define FAT_CLAUSES 0x41u
 #define CLAUSE 24u
+#define LEAVE_BYTES 2u
+#define CATCH_BYTES 3u /* the handler of what the code at the end throws */
 #define MAX_ROUNDS 16u /* of making branches long; then all of them are */
 
-enum { NOP = 0x00, LDC_I8 = 0x21, CALLI = 0x29, BRTRUE = 0x3A, CONV_I = 0xD3, LEAVE = 0xDD, LEAVE_S = 0xDE, TAIL = 0xFE14, TO_LONG = 0x38 - 0x2B };
+enum { NOP = 0x00, LDC_I8 = 0x21, POP = 0x26, CALLI = 0x29, BRTRUE = 0x3A, CONV_I = 0xD3, LEAVE = 0xDD, LEAVE_S = 0xDE, TAIL = 0xFE14, TO_LONG = 0x38 - 0x2B };
 
 struct out {
     uint8_t *to; /* NULL: it is only counted */
@@ -58,9 +60,22 @@ static void put_probe(struct out *o, const struct il_work *w, uint64_t function,
         put_calli(o, w->probes.signature, function, argument);
 }
 
-static void put_leave(struct out *o, const struct il_work *w)
+/* Both leaves go to what comes behind the handler. */
+static void put_end(struct out *o, const struct il_work *w)
 {
     put(o, w->probes.end, w->probes.end_bytes);
+    if (w->probes.caught == 0)
+        return;
+    put_u8(o, LEAVE_S);
+    put_u8(o, CATCH_BYTES);
+    put_u8(o, POP);
+    put_u8(o, LEAVE_S);
+    put_u8(o, 0);
+}
+
+static void put_leave(struct out *o, const struct il_work *w)
+{
+    put_end(o, w);
     put_probe(o, w, w->probes.leave, w->probes.method);
     put_u8(o, NOP);
     put_u8(o, IL_RET);
@@ -187,10 +202,24 @@ static uint32_t aligned(uint32_t n)
     return (n + 3) & ~3u;
 }
 
+/* How many clauses the code at the end needs: one at each return. Where calls are there twice, returns are, too: that is refused. */
+static enum il_result count_caught(struct il_work *w)
+{
+    w->n_caught = 0;
+    for (uint32_t at = 0; w->probes.caught != 0 && at < w->code_bytes; at = il_at(w, at).next) {
+        if ((w->marks[at] & IL_TAILS) != 0)
+            return IL_TAIL;
+        w->n_caught += il_at(w, at).op == IL_RET;
+    }
+    return IL_DONE;
+}
+
 enum il_result il_plan(struct il_work *w, const uint8_t *body, uint32_t size, const struct il_probes *probes, uint32_t *new_size)
 {
     w->probes = *probes;
     enum il_result result = il_scan(w, body, size);
+    if (result == IL_DONE)
+        result = count_caught(w);
     if (result != IL_DONE)
         return result;
     memset(w->at, 0, (w->code_bytes + 1) * sizeof *w->at);
@@ -201,9 +230,30 @@ enum il_result il_plan(struct il_work *w, const uint8_t *body, uint32_t size, co
         w->new_code_bytes = o.n;
     } while (lengthen(w, ++round == MAX_ROUNDS));
     *new_size = HEADER + w->new_code_bytes;
-    if (w->n_clauses != 0)
-        *new_size = aligned(*new_size) + 4 + CLAUSE * w->n_clauses;
+    if (w->n_clauses + w->n_caught != 0)
+        *new_size = aligned(*new_size) + 4 + CLAUSE * (w->n_clauses + w->n_caught);
     return IL_DONE;
+}
+
+static void put_clause(struct out *o, const struct il_clause *c)
+{
+    put_u32(o, c->kind);
+    put_u32(o, c->try_at);
+    put_u32(o, c->try_end - c->try_at);
+    put_u32(o, c->handler_at);
+    put_u32(o, c->handler_end - c->handler_at);
+    put_u32(o, c->token);
+}
+
+/* No return is in a block of the method's own, so these clauses are in no other. */
+static void put_caught(struct out *o, const struct il_work *w)
+{
+    for (uint32_t at = 0; w->n_caught != 0 && at < w->code_bytes; at = il_at(w, at).next) {
+        if (il_at(w, at).op != IL_RET)
+            continue;
+        uint32_t end = w->at[at] + w->probes.end_bytes + LEAVE_BYTES;
+        put_clause(o, &(struct il_clause){IL_CATCH, w->at[at], end, end, end + CATCH_BYTES, w->probes.caught});
+    }
 }
 
 static void put_clauses(struct out *o, const struct il_work *w)
@@ -212,28 +262,25 @@ static void put_clauses(struct out *o, const struct il_work *w)
     enum il_result result = IL_DONE;
     while (o->n % 4 != 0)
         put_u8(o, 0);
-    put_u32(o, FAT_CLAUSES | (4 + CLAUSE * w->n_clauses) << 8);
+    put_u32(o, FAT_CLAUSES | (4 + CLAUSE * (w->n_clauses + w->n_caught)) << 8);
+    put_caught(o, w);
     while (il_next_section(w, &s, &result))
         for (uint32_t n = 0; n < s.n; n++) {
             struct il_clause c = il_read_clause(w, &s, n);
-            put_u32(o, c.kind);
-            put_u32(o, w->at[c.try_at]);
-            put_u32(o, w->at[c.try_end] - w->at[c.try_at]);
-            put_u32(o, w->at[c.handler_at]);
-            put_u32(o, w->at[c.handler_end] - w->at[c.handler_at]);
-            put_u32(o, c.kind == IL_FILTER ? w->at[c.token] : c.token);
+            put_clause(o, &(struct il_clause){c.kind, w->at[c.try_at], w->at[c.try_end], w->at[c.handler_at], w->at[c.handler_end],
+                                              c.kind == IL_FILTER ? w->at[c.token] : c.token});
         }
 }
 
 void il_write(const struct il_work *w, uint8_t *body)
 {
     struct out o = {body, 0}, code = {body + HEADER, 0};
-    put_u32(&o, FAT_FLAGS | (w->n_clauses != 0 ? MORE_SECTIONS : 0) | (w->init_locals ? INIT_LOCALS : 0) | (uint32_t)w->max_stack << 16);
+    put_u32(&o, FAT_FLAGS | (w->n_clauses + w->n_caught != 0 ? MORE_SECTIONS : 0) | (w->init_locals ? INIT_LOCALS : 0) | (uint32_t)w->max_stack << 16);
     put_u32(&o, w->new_code_bytes);
     put_u32(&o, w->locals);
     put_code(&code, NULL, w);
     o.n += code.n;
-    if (w->n_clauses != 0)
+    if (w->n_clauses + w->n_caught != 0)
         put_clauses(&o, w);
 }
 

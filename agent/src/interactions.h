@@ -11,7 +11,7 @@
 
 struct operation { /* what is put into the IL of a method */
     uint32_t kind; /* WIRE_INTERACTION_… or INTERACTION_… */
-    uint32_t begin_bytes, end_bytes;
+    uint32_t begin_bytes, end_bytes, caught; /* caught: a class, as in struct il_probes */
     uint8_t begin[OPERATION_CODE], end[OPERATION_CODE]; /* behind its begin, and before each return, the result being on the stack */
 };
 

@@ -367,13 +367,15 @@ static void write_endpoint(struct site *s, struct operation *o)
     o->begin_bytes = c.n;
 }
 
-/* The runtime's own function takes a path, and does nothing where startup hooks are off. */
+/* The runtime's own function takes a path, and does nothing where startup hooks are off. It throws if it loads no such assembly, as where the
+ * program has another one of that name. Nobody would catch that, and the program would end before it began. */
 static void write_startup(struct site *s, struct operation *o)
 {
     static const uint8_t takes_path[] = {0, 1, ELEMENT_VOID, ELEMENT_PTR, ELEMENT_CHAR};
     struct code c = {o->end, 0};
     uint32_t token = 0;
-    s->failed = SLOT(s->import, IMPORT_FIND_METHOD, uint32_t, const utf16 *, const uint8_t *, uint32_t, uint32_t *)(s->import, s->type, u"CallStartupHook", takes_path, sizeof takes_path, &token) < 0 || s->failed;
+    s->failed = SLOT(s->import, IMPORT_FIND_METHOD, uint32_t, const utf16 *, const uint8_t *, uint32_t, uint32_t *)(s->import, s->type, u"CallStartupHook", takes_path, sizeof takes_path, &token) < 0 ||
+                SLOT(s->import, IMPORT_FIND_TYPE_DEF, const utf16 *, uint32_t, uint32_t *)(s->import, u"System.Object", 0, &o->caught) < 0 || s->failed;
     put_address(&c, (uintptr_t)meters_hook());
     put_token(&c, CALL, token);
     o->end_bytes = c.n;

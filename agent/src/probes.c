@@ -427,6 +427,7 @@ static void add_operation(struct il_probes *p, const struct operation *o, uint64
     p->begin_bytes = o->begin_bytes;
     p->end = o->end;
     p->end_bytes = o->end_bytes;
+    p->caught = o->caught;
 }
 
 /* The probes of the method can be taken out while nothing is recorded. */

@@ -80,7 +80,8 @@ var (
 	errMetersOld     = errors.New("its meters are not sampled: that needs .NET 8 or later")
 	errMetersFile    = errors.New("its meters are not sampled: it cannot read the assembly that would listen to them")
 	errMetersStartup = errors.New("its meters are not sampled: startup hooks are off, as in trimmed programs " +
-		"(StartupHookSupport), or what they need was trimmed away, or the process ended before sampling began")
+		"(StartupHookSupport), or what they need was trimmed away, or the program has another assembly named " +
+		"Clrprof.Meters, or the process ended before sampling began")
 )
 
 // why says why nothing is measured, nil if nothing is known to be in the way.
