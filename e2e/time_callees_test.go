@@ -1,6 +1,7 @@
 package e2e
 
 import (
+	"path/filepath"
 	"testing"
 
 	"github.com/clrprof/clrprof/internal/dotnettest"
@@ -64,5 +65,23 @@ func compareCallees(t *testing.T, r result, module string) {
 			t.Errorf("the session has %d calls of %s by %s, of which the truth says nothing", n, got.name(c.Callee),
 				got.name(c.Caller))
 		}
+	}
+}
+
+// TestCalleesInSingleFile: in a single file are other assemblies of the program, whose functions have probes of their
+// own. They are known before they are loaded, so calls of these functions have no second pair of probes around them,
+// which would count each call twice.
+func TestCalleesInSingleFile(t *testing.T) {
+	t.Parallel()
+	targets, err := filepath.Abs("../testdata/targets/Parts/Parts.targets")
+	if err != nil {
+		t.Fatal(err)
+	}
+	library := dotnettest.Target(t, "PartsLibrary", dotnettest.Options{Library: true})
+	cmd := delivered(t, "Parts", []string{"SelfContained=true", "PublishSingleFile=true",
+		"CustomBeforeMicrosoftCommonTargets=" + targets, "PartsLibrary=" + library})
+	r := mustRecordTime(t, cmd, append([]string{"--mine", "PartsLibrary"}, bySites...)...)
+	for _, module := range []string{"Parts.dll", "PartsLibrary.dll"} {
+		compareCallees(t, r, module)
 	}
 }

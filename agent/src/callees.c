@@ -78,12 +78,12 @@ void callees_module_loaded(uintptr_t module)
     arena_unlock();
 }
 
-/* Would an assembly that is not loaded be the program's own? Only one that lies beside the module that names it. */
+/* Would an assembly that is not loaded be the program's own? Only one that lies beside the module that names it, or in the same single file. */
 static bool is_own_file(const struct callees *c, const utf16 *name, uint32_t length)
 {
     utf16 path[WIRE_MAX_NAME];
     uint32_t bytes, flags;
-    if (!instrument_module_path(c->module, path, &bytes, &flags) || (bytes = folder_of(path, bytes)) == 0 || bytes + length + 4 > WIRE_MAX_NAME)
+    if (!instrument_module_path(c->module, path, &bytes, &flags) || (bytes = folder_of(path, bytes)) + length + 4 > WIRE_MAX_NAME)
         return false;
     memcpy(path + bytes, name, length * sizeof *name);
     memcpy(path + bytes + length, u".dll", 4 * sizeof *name);

@@ -248,6 +248,12 @@ static bool is_main(const char *path)
     return true;
 }
 
+/* Is a file that is not loaded there? Those of a single-file program have no folder (.NET 6), and only its deps.json tells of them. */
+static bool is_there(const char *path, uint64_t kind)
+{
+    return kind != 0 || (strchr(path, '/') != NULL && access(path, F_OK) == 0);
+}
+
 /* module: 0, if it is a file that is not loaded: then unknown, if there is none. */
 uint32_t module_origin(uintptr_t module, const utf16 *path, uint32_t length, bool in_memory, bool by_pattern)
 {
@@ -255,16 +261,16 @@ uint32_t module_origin(uintptr_t module, const utf16 *path, uint32_t length, boo
     struct origin_facts f = {.path = text, .name = name, .company = company, .folder = user_folder, .in_memory = in_memory, .by_pattern = by_pattern};
     int saved_errno = errno;
     to_utf8(path, length, text, sizeof text);
+    if (!in_memory)
+        f.kind = kind_of(text);
     if (module != 0) {
         read_metadata(module, &f, name, company, sizeof name);
-    } else if (access(text, F_OK) != 0) {
+    } else if (!is_there(text, f.kind)) {
         errno = saved_errno;
         return WIRE_ORIGIN_UNKNOWN;
     }
-    if (!in_memory) {
+    if (!in_memory)
         f.is_main = is_main(text);
-        f.kind = kind_of(text);
-    }
     f.main = __atomic_load_n(&main_known, __ATOMIC_ACQUIRE) ? main_path : "";
     errno = saved_errno;
     return origin_of(&f);
