@@ -191,17 +191,8 @@ func TestInstrumentsOfOwnAssembly(t *testing.T) {
 	t.Parallel()
 	own := dotnettest.Target(t, "StaticInit", dotnettest.Options{Name: "Clrprof.Meters", Framework: dotnettest.Net8})
 	eachInstruments(t, func(t *testing.T, r dotnettest.Runtime, dll string) {
-		dir := t.TempDir()
-		for _, from := range []string{own, dll, strings.TrimSuffix(dll, ".dll") + ".runtimeconfig.json"} {
-			b, err := os.ReadFile(from)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if err := os.WriteFile(filepath.Join(dir, filepath.Base(from)), b, 0o644); err != nil {
-				t.Fatal(err)
-			}
-		}
-		got := record(t, r.Command(filepath.Join(dir, "Instruments.dll"), "exit", "10"), "--memory", "--meter", "Shop.*")
+		program := copyBeside(t, dll, own, strings.TrimSuffix(dll, ".dll")+".runtimeconfig.json")
+		got := record(t, r.Command(program, "exit", "10"), "--memory", "--meter", "Shop.*")
 		if got.exit != 7 {
 			t.Fatalf("exit code %d: %s", got.exit, got.stderr)
 		}

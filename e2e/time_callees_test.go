@@ -2,6 +2,7 @@ package e2e
 
 import (
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/clrprof/clrprof/internal/dotnettest"
@@ -84,4 +85,33 @@ func TestCalleesInSingleFile(t *testing.T) {
 	for _, module := range []string{"Parts.dll", "PartsLibrary.dll"} {
 		compareCallees(t, r, module)
 	}
+}
+
+// TestCalleesInMemory does the same with an assembly that the program itself loads, from memory.
+func TestCalleesInMemory(t *testing.T) {
+	t.Parallel()
+	library := dotnettest.Target(t, "PartsLibrary", dotnettest.Options{Library: true})
+	dll := dotnettest.Target(t, "Parts", dotnettest.Options{References: []string{library}})
+	alone := copyBeside(t, dll, strings.TrimSuffix(dll, ".dll")+".runtimeconfig.json")
+	for _, runtime := range dotnettest.NeedRuntimes(t, 5) {
+		t.Run(runtime.Name, func(t *testing.T) {
+			t.Parallel()
+			r := mustRecordTime(t, runtime.Command(alone, "100", library), bySites...)
+			for _, module := range []string{"Parts.dll", "PartsLibrary"} {
+				compareCallees(t, r, module)
+			}
+		})
+	}
+}
+
+// copyBeside copies files into a folder where nothing else is, and returns the first one's path there.
+func copyBeside(t *testing.T, files ...string) string {
+	t.Helper()
+	dir := t.TempDir()
+	for _, f := range files {
+		if err := copyFile(f, filepath.Join(dir, filepath.Base(f))); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return filepath.Join(dir, filepath.Base(files[0]))
 }

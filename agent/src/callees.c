@@ -78,7 +78,24 @@ void callees_module_loaded(uintptr_t module)
     arena_unlock();
 }
 
-/* Would an assembly that is not loaded be the program's own? Only one that lies beside the module that names it, or in the same single file. */
+static bool begins(const utf16 *name, uint32_t length, const utf16 *with)
+{
+    uint32_t n = 0;
+    while (n < length && with[n] != 0 && name[n] == with[n])
+        n++;
+    return with[n] == 0;
+}
+
+/* Assemblies between which the types of the framework were moved: one that was compiled for .NET Standard calls others than one for .NET 10. */
+static bool is_framework(const utf16 *assembly, uint32_t length)
+{
+    return begins(assembly, length, u"System.") || (length == 6 && begins(assembly, length, u"System")) ||
+           (length == 11 && begins(assembly, length, u"netstandard")) || (length == 8 && begins(assembly, length, u"mscorlib"));
+}
+
+/* Would an assembly that is not loaded be the program's own? One that lies beside the module that names it, or in the same single file, may be.
+ * One that does neither is the framework's, by its name, or the program will load it itself, from memory or from somewhere else, and such are its
+ * own. */
 static bool is_own_file(const struct callees *c, const utf16 *name, uint32_t length)
 {
     utf16 path[WIRE_MAX_NAME];
@@ -87,7 +104,8 @@ static bool is_own_file(const struct callees *c, const utf16 *name, uint32_t len
         return false;
     memcpy(path + bytes, name, length * sizeof *name);
     memcpy(path + bytes + length, u".dll", 4 * sizeof *name);
-    return instrument_is_mine_by_path(path, bytes + length + 4);
+    bool is_there, is_mine = instrument_is_mine_by_path(path, bytes + length + 4, &is_there);
+    return is_there ? is_mine : !is_framework(name, length) && !begins(name, length, u"Microsoft.");
 }
 
 static bool is_outside(const struct callees *c, const utf16 *assembly, uint32_t length, bool is_extern, const uint8_t *names, const uint8_t *end)
@@ -243,20 +261,6 @@ static void add_type(void *context, uint32_t token)
         add_number(i, length);
         add_bytes(i, (const uint8_t *)name, (length < WIRE_MAX_NAME ? length : WIRE_MAX_NAME) * sizeof *name);
     }
-}
-
-/* Assemblies between which the types of the framework were moved: one that was compiled for .NET Standard calls others than one for .NET 10. */
-static bool is_framework(const utf16 *assembly, uint32_t length)
-{
-    static const utf16 *const names[] = {u"System", u"netstandard", u"mscorlib"};
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
-        uint32_t n = 0;
-        while (n < length && names[i][n] != 0 && assembly[n] == names[i][n])
-            n++;
-        if (names[i][n] == 0 && (n == length || (i == 0 && assembly[n] == '.')))
-            return true;
-    }
-    return false;
 }
 
 /* names: of the type and the function, as they are described; assembly NULL: it is one of the module's own. */

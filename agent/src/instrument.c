@@ -206,9 +206,11 @@ bool instrument_includes_module(uintptr_t module)
     return mode != 0 && !any_include && (mode == WIRE_INSTRUMENT_ALL || instrument_is_mine(module));
 }
 
-bool instrument_is_mine_by_path(const utf16 *path, uint32_t length)
+bool instrument_is_mine_by_path(const utf16 *path, uint32_t length, bool *is_there)
 {
-    return origin_is_user(module_origin(0, path, length, false, is_mine_by_pattern(path, length)));
+    uint32_t origin = module_origin(0, path, length, false, is_mine_by_pattern(path, length));
+    *is_there = origin != WIRE_ORIGIN_UNKNOWN;
+    return origin_is_user(origin);
 }
 
 /* ── functions ──────────────────────────────────────────────────────────────────────────────────────────────── */

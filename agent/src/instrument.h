@@ -22,7 +22,7 @@ uint64_t instrument_known(uintptr_t function_id); /* the same of one that has be
 uint32_t instrument_origin(uintptr_t module); /* WIRE_ORIGIN_…; without time: unknown */
 bool instrument_is_mine(uintptr_t module); /* nothing is before instrument_init, or instrument_init_origins */
 bool instrument_includes_module(uintptr_t module); /* its functions are instrumented, but for those that a rule excludes */
-bool instrument_is_mine_by_path(const utf16 *path, uint32_t length); /* of one that is not loaded */
+bool instrument_is_mine_by_path(const utf16 *path, uint32_t length, bool *is_there); /* of one that is not loaded */
 bool instrument_may_include(const utf16 *name, uint32_t length);
 uint64_t instrument_choose_actions(void *info); /* a bit for each WIRE_ACTION_… that some function can have */
 uint64_t instrument_actions(uint64_t value); /* those of a function */

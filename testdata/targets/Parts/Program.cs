@@ -1,6 +1,9 @@
-// Parts [N]: calls functions of an assembly of the program that is not loaded before the code that calls it is compiled,
-// N times each, and knows how often.
+// Parts [N [PATH]]: calls functions of an assembly of the program that is not loaded before the code that calls it is
+// compiled, N times each, and knows how often. With a path the program itself reads that assembly's file, and loads it
+// from memory, as programs do that have their assemblies as resources.
 
+using System;
+using System.IO;
 using System.Reflection;
 using PartsLibrary;
 
@@ -11,6 +14,8 @@ namespace Parts
         static int Main(string[] args)
         {
             int n = args.Length > 0 ? int.Parse(args[0]) : 100;
+            if (args.Length > 1)
+                AppDomain.CurrentDomain.AssemblyResolve += (sender, e) => Assembly.Load(File.ReadAllBytes(args[1]));
             Caller.Run(n);
             MethodBase main = Calls.Method(typeof(Program), "Main");
             Calls.By(main, Calls.Method(typeof(Caller), "Run"), 1);
