@@ -143,12 +143,12 @@ func (s *Session) checkSize() error {
 	if err := sqlitex.ExecuteTransient(s.conn, "BEGIN", nil); err != nil {
 		return err
 	}
-	var bytes int64
-	err := s.each("SELECT page_count * page_size FROM pragma_page_count, pragma_page_size",
-		func(stmt *sqlite.Stmt) error {
-			bytes = stmt.ColumnInt64(0)
-			return nil
-		})
+	var pages, pageSize int64
+	err := s.pragma("page_count", &pages)
+	if err == nil {
+		err = s.pragma("page_size", &pageSize)
+	}
+	bytes := pages * pageSize
 	var info fs.FileInfo
 	if err == nil {
 		info, err = os.Stat(s.path)
@@ -160,6 +160,14 @@ func (s *Session) checkSize() error {
 		return err
 	}
 	return errors.Join(err, sqlitex.ExecuteTransient(s.conn, "ROLLBACK", nil))
+}
+
+// pragma reads the number that SQLite has under a name.
+func (s *Session) pragma(name string, value *int64) error {
+	return s.each("PRAGMA "+name, func(stmt *sqlite.Stmt) error {
+		*value = stmt.ColumnInt64(0)
+		return nil
+	})
 }
 
 // AtOnce runs fn, whose reads all see the same moment of the file. They are cheaper, too: by itself each query locks

@@ -12,6 +12,8 @@ import (
 	"syscall"
 	"time"
 
+	_ "embed"
+
 	"zombiezen.com/go/sqlite"
 	"zombiezen.com/go/sqlite/sqlitex"
 )
@@ -61,9 +63,26 @@ func Create(path string, force bool) (*Writer, error) {
 	return Edit(path)
 }
 
-// empty is the file of a session without rows. It is made once in a process: SQLite takes longer for the schema than
-// most tests for their session.
+// packedEmpty is the file of a session without rows, compressed with Zstandard. SQLite takes longer to make it of the
+// schema than for all else that it does for a small recording, and it is the same each time. TestEmptyFile makes it and
+// finds out whether this one is current.
+//
+//go:generate go test . -run ^TestEmptyFile$ -count=1 -args -update
+//go:embed empty.clrprof.zst
+var packedEmpty []byte
+
+// empty is the file of a session without rows.
 var empty = sync.OnceValues(func() ([]byte, error) {
+	var p packer
+	defer p.close()
+	if err := p.prepare(); err != nil {
+		return nil, err
+	}
+	return p.decoder.DecodeAll(packedEmpty, nil)
+})
+
+// makeEmpty makes what empty returns, of the schema.
+func makeEmpty() ([]byte, error) {
 	conn, err := sqlite.OpenConn(":memory:", sqlite.OpenReadWrite, sqlite.OpenCreate)
 	if err != nil {
 		return nil, err
@@ -73,7 +92,7 @@ var empty = sync.OnceValues(func() ([]byte, error) {
 		return nil, err
 	}
 	return conn.Serialize("main")
-})
+}
 
 func writeSchema(path string) error {
 	file, err := empty()
