@@ -32,7 +32,7 @@
 //	single/N/      a single-file runtime in each directory, with its libraries
 //	compiled/KEY/  results of Compile; KEY is a hash of everything that went in
 //	published/KEY/ results of Publish
-//	sources/KEY/   the texts of Made
+//	sources/KEY/   the texts of Made, and copies of the sources of targets
 //	native/KEY/    the agent's C code as tests need it, see [Native]
 //
 // A directory appears by one rename when it is complete, so there is no half

@@ -76,9 +76,9 @@ func NeedSingleFiles(t TB) []SingleFile {
 	return rs
 }
 
-// Target compiles testdata/targets/NAME and returns the path of the DLL, which
-// lies in the cache: copy it before changing anything beside it. The name in the
-// options need not be set.
+// Target compiles testdata/targets/NAME, once for all checkouts, and returns the
+// path of the DLL, which lies in the cache: copy it before changing anything beside
+// it. The name in the options need not be set.
 func Target(t TB, name string, o Options) string {
 	t.Helper()
 	dir, err := targetDir(name)
@@ -93,7 +93,14 @@ func Target(t TB, name string, o Options) string {
 	if o.Trimmed != "" {
 		sources = append(sources, filepath.Join(filepath.Dir(filepath.Dir(dir)), "trimmed"))
 	}
-	dll, err := in.Compile(sources, "", o)
+	files, _, err := sourceFiles(sources)
+	if err == nil {
+		files, err = in.kept(files)
+	}
+	if err != nil {
+		t.Fatalf("finding the sources of target %s: %v", name, err)
+	}
+	dll, err := in.Compile(files, "", o)
 	if errors.Is(err, ErrNoSDK) {
 		t.Skipf("%v", err)
 	}

@@ -38,20 +38,21 @@ const projectText = `<Project Sdk="Microsoft.NET.Sdk">
 
 // Publish runs "dotnet publish" for linux-x64 with these properties, each as
 // "Name=value", and returns the executable. Sources are as of Compile, all of C#.
-// Results are cached by a hash of all that goes in.
+// Results are cached by a hash of all that goes in, from whatever checkout.
 func (in *Install) Publish(sdk SDK, name string, sources []string, properties ...string) (exe string, err error) {
 	fail := func(err error) (string, error) { return "", fmt.Errorf("publishing %s: %w", name, err) }
 	files, _, err := sourceFiles(sources)
+	if err == nil {
+		files, err = in.kept(files)
+	}
 	if err != nil {
 		return fail(err)
 	}
 	h := sha256.New()
 	fmt.Fprintf(h, "%s %s %q\n%s\n", compileVersion, sdk.Version, properties, projectText)
 	var items strings.Builder
-	for _, f := range files {
-		if err := hashFile(h, f, f); err != nil {
-			return fail(err)
-		}
+	for _, f := range files { // whose paths say what they contain
+		fmt.Fprintf(h, "%s\n", f)
 		fmt.Fprintf(&items, "    <Compile Include=%q />\n", f)
 	}
 	dir := filepath.Join(in.cache, "published", hex.EncodeToString(h.Sum(nil)[:16]))

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"text/template"
 )
 
@@ -45,9 +46,9 @@ func (in *Install) Large(lines int) (string, error) {
 	return in.Made(fmt.Sprintf("Large%d.cs", lines), Source(lines))
 }
 
-// maxSources bounds the sources that Made keeps. A run of all tests makes about 30,
-// of some kilobytes each.
-const maxSources = 300
+// maxSources bounds the sources that Made and kept keep. A run of all tests makes
+// about 120, of some kilobytes each.
+const maxSources = 500
 
 // Made writes the text of a source to a file of that name in the cache and returns
 // its path, which is always the same for the same text: so Compile knows what it
@@ -65,6 +66,47 @@ func (in *Install) Made(name string, text []byte) (string, error) {
 		return "", fmt.Errorf("writing the source %s: %w", name, err)
 	}
 	return path, prune(filepath.Dir(dir), maxSources)
+}
+
+// kept copies source files into the cache and returns their paths there, which are
+// always the same for the same texts: what is compiled of them is so found again
+// from another checkout, although PDBs hold the paths. A copy keeps its name and
+// that of its directory. The copies must not be changed.
+func (in *Install) kept(files []string) ([]string, error) {
+	h := sha256.New()
+	names := make([]string, len(files))
+	for i, f := range files {
+		names[i] = filepath.Join(filepath.Base(filepath.Dir(f)), filepath.Base(f))
+		if slices.Contains(names[:i], names[i]) {
+			return nil, fmt.Errorf("two sources are %s", names[i])
+		}
+		if err := hashFile(h, names[i], f); err != nil {
+			return nil, err
+		}
+	}
+	dir := filepath.Join(in.cache, "sources", hex.EncodeToString(h.Sum(nil)[:16]))
+	paths := make([]string, len(files))
+	for i, name := range names {
+		paths[i] = filepath.Join(dir, name)
+	}
+	if exists(dir) {
+		return paths, touch(dir)
+	}
+	if err := fill(dir, func(tmp string) error {
+		for i, f := range files {
+			to := filepath.Join(tmp, names[i])
+			if err := os.MkdirAll(filepath.Dir(to), 0o755); err != nil {
+				return err
+			}
+			if err := copyFile(f, to); err != nil {
+				return err
+			}
+		}
+		return nil
+	}); err != nil {
+		return nil, fmt.Errorf("copying sources: %w", err)
+	}
+	return paths, prune(filepath.Dir(dir), maxSources)
 }
 
 const sourceHead = `// Generated. Always the same for the same number of lines.

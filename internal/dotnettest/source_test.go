@@ -4,9 +4,11 @@ import (
 	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"testing"
 )
 
@@ -104,5 +106,42 @@ func TestMade(t *testing.T) {
 	}
 	if dlls[0] != dlls[1] || dlls[0] == dlls[2] {
 		t.Errorf("compiled were %q", dlls)
+	}
+}
+
+// TestKept: the same sources of two checkouts are the same files, and others are not.
+func TestKept(t *testing.T) {
+	in := &Install{cache: t.TempDir()}
+	checkout := func(text string) []string {
+		files := []string{filepath.Join(t.TempDir(), "App", "Program.cs"), filepath.Join(t.TempDir(), "targets", "Truth.cs")}
+		for _, f := range files {
+			if err := errors.Join(os.MkdirAll(filepath.Dir(f), 0o755), os.WriteFile(f, []byte(text), 0o644)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		return files
+	}
+	var got [][]string
+	for _, text := range []string{"class A { }", "class A { }", "class B { }"} {
+		files := checkout(text)
+		paths, err := in.kept(files)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i, path := range paths {
+			kept, err := os.ReadFile(path)
+			if err != nil || string(kept) != text || filepath.Base(path) != filepath.Base(files[i]) ||
+				filepath.Base(filepath.Dir(path)) != filepath.Base(filepath.Dir(files[i])) {
+				t.Errorf("%s is kept as %s with %q: %v", files[i], path, kept, err)
+			}
+		}
+		got = append(got, paths)
+	}
+	if !slices.Equal(got[0], got[1]) || slices.Equal(got[0], got[2]) {
+		t.Errorf("of two equal checkouts and another: %q", got)
+	}
+	twice := checkout("class C { }")
+	if _, err := in.kept([]string{twice[0], twice[0]}); err == nil {
+		t.Error("two sources of one name are one file")
 	}
 }
