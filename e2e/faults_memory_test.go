@@ -3,17 +3,20 @@ package e2e
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 	"golang.org/x/sys/unix"
 
 	"github.com/clrprof/clrprof/internal/arena"
+	"github.com/clrprof/clrprof/internal/cli"
 	"github.com/clrprof/clrprof/internal/dotnettest"
 	"github.com/clrprof/clrprof/internal/launch"
 )
@@ -38,8 +41,9 @@ func losses(t *testing.T, path string) map[string]loss {
 // sound checks that a session with losses does not contradict itself.
 func sound(t *testing.T, path string) {
 	t.Helper()
-	if r := run(t, "check-session", path); r.exit != 0 {
-		t.Errorf("check-session: exit code %d: %s%s", r.exit, r.stdout, r.stderr)
+	var stdout, stderr bytes.Buffer
+	if exit := cli.Main([]string{"check-session", path}, strings.NewReader(""), &stdout, &stderr); exit != 0 {
+		t.Errorf("check-session: exit code %d: %s%s", exit, stdout.String(), stderr.String())
 	}
 	checkSums(t, path)
 }
@@ -176,6 +180,7 @@ func TestSmallLimits(t *testing.T) {
 // TestControlGroup: in a group that is below one with a limit, as services of systemd are, clrprof and its target stay
 // within it, and nobody is ended by the kernel.
 func TestControlGroup(t *testing.T) {
+	t.Parallel()
 	in := dotnettest.Need(t)
 	const levels, limit = 17, 144 << 20
 	inner := limitedGroup(t, limit)
@@ -208,6 +213,7 @@ func TestControlGroup(t *testing.T) {
 // TestControlGroupMoved: a process that moves into a smaller group while it runs has the limit of that group from then
 // on, and one that is there when it begins from its start.
 func TestControlGroupMoved(t *testing.T) {
+	t.Parallel()
 	in := dotnettest.Need(t)
 	const levels, limit = 17, 144 << 20
 	for _, tt := range []struct {
@@ -215,6 +221,7 @@ func TestControlGroupMoved(t *testing.T) {
 		moves bool
 	}{{"starts there", false}, {"moves", true}} {
 		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
 			procs := filepath.Join(limitedGroup(t, limit), "cgroup.procs")
 			s := newSandbox(t)
 			s.mount(s.shm, 1<<30, 0)
@@ -289,13 +296,16 @@ func memoryLimit(t *testing.T, a *arena.Arena) uint64 {
 	return h.MemoryLimit
 }
 
+// groups counts the groups that limitedGroup makes.
+var groups atomic.Int32
+
 // limitedGroup makes a control group below one whose memory is limited.
 func limitedGroup(t *testing.T, limit int) string {
 	t.Helper()
 	for _, c := range []struct{ base, file string }{
 		{"/sys/fs/cgroup/memory", "memory.limit_in_bytes"}, {"/sys/fs/cgroup", "memory.max"},
 	} {
-		outer := filepath.Join(c.base, "clrprof-e2e-"+itoa(os.Getpid()))
+		outer := filepath.Join(c.base, fmt.Sprintf("clrprof-e2e-%d-%d", os.Getpid(), groups.Add(1)))
 		inner := filepath.Join(outer, "inner")
 		if os.MkdirAll(inner, 0o755) != nil {
 			continue

@@ -29,7 +29,7 @@ func TestMarkAt(t *testing.T) {
 		flags  [][]string
 		ways   []way
 	}{
-		{[]string{"TimeCalls", "300", "1", "40"}, [][]string{byProbes, memory, timeOnly, boundaryHooks, together},
+		{[]string{"TimeCalls", "60", "1", "40"}, [][]string{byProbes, memory, timeOnly, boundaryHooks, together},
 			[]way{timeTiered, timeOptimized, timeHurried}},
 		{[]string{"TimeExceptions", "20"}, [][]string{timeOnly, byProbes, memory, byHooks}, []way{timeOptimized}},
 	} {

@@ -1,15 +1,73 @@
 package e2e
 
 import (
+	"io/fs"
+	"os"
 	"reflect"
 	"slices"
 	"strconv"
+	"sync"
 	"testing"
 
 	"github.com/clrprof/clrprof/internal/analysis"
 	"github.com/clrprof/clrprof/internal/dotnettest"
 	"github.com/clrprof/clrprof/internal/report"
+	"github.com/clrprof/clrprof/internal/session"
 )
+
+// kept are the sessions that tests have open, so that one that is read several times is opened once: that takes longer
+// than most queries.
+var kept struct {
+	sync.Mutex
+	sessions map[keptKey]keptSession
+}
+
+// keptKey names a session of a test.
+type keptKey struct {
+	t    *testing.T
+	path string
+}
+
+// keptSession is a complete session and its file as it was when it was opened.
+type keptSession struct {
+	*session.Session
+	file fs.FileInfo
+}
+
+// openSession opens a session, once for a test as long as its file stays as it is, and closes it at the test's end. The
+// test reads it in one goroutine.
+func openSession(t *testing.T, path string) *session.Session {
+	t.Helper()
+	key := keptKey{t, path}
+	kept.Lock()
+	k, ok := kept.sessions[key]
+	kept.Unlock()
+	file, statErr := os.Stat(path)
+	if ok && statErr == nil && os.SameFile(file, k.file) && file.Size() == k.file.Size() &&
+		file.ModTime().Equal(k.file.ModTime()) {
+		return k.Session
+	}
+	s, err := session.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		kept.Lock()
+		delete(kept.sessions, key)
+		kept.Unlock()
+		s.Close()
+	})
+	// Of one that is not complete the next moment may be another.
+	if state, err := s.State(); err == nil && state == session.Complete && statErr == nil {
+		kept.Lock()
+		if kept.sessions == nil {
+			kept.sessions = map[keptKey]keptSession{}
+		}
+		kept.sessions[key] = keptSession{s, file}
+		kept.Unlock()
+	}
+	return s
+}
 
 // opened is a session of which several views are read. Opening it for each of them, and writing and reading all of
 // their columns as JSON, takes longer than making them. TestOpened compares its rows with those that are printed.
