@@ -52,6 +52,7 @@ func read(t *testing.T, path string) string {
 // TestWaitReady: clrprof returns when the program is being recorded, and the recording goes on without it, to
 // the end of the program.
 func TestWaitReady(t *testing.T) {
+	t.Parallel()
 	in := dotnettest.Need(t)
 	dll := pausedTarget(t, in)
 	for _, runtime := range in.NewestAndOldest() {
@@ -72,6 +73,7 @@ func TestWaitReady(t *testing.T) {
 
 // TestWaitReadyEnded: a command that ends before it is recorded has its exit code, and knows nothing of the waiting.
 func TestWaitReadyEnded(t *testing.T) {
+	t.Parallel()
 	script := `test -z "$CLRPROF_PATH_TO" && ! test -e /proc/$$/fd/3 && exit 7; exit 9`
 	r, _ := startReady(t, exec.Command("sh", "-c", script), "--wait-ready=10m")
 	if r.exit != 7 {
@@ -85,6 +87,7 @@ func TestWaitReadyEnded(t *testing.T) {
 
 // TestWaitReadyLate: a command that is not recorded in time does not stay behind.
 func TestWaitReadyLate(t *testing.T) {
+	t.Parallel()
 	pidFile := filepath.Join(t.TempDir(), "pid")
 	r, _ := startReady(t, exec.Command("sh", "-c", "echo $$ >'"+pidFile+"'; exec sleep 1000"), "--wait-ready=1s")
 	if r.exit != 124 || !strings.Contains(r.stderr, "no .NET process is being recorded after 1s") {

@@ -13,6 +13,7 @@ import (
 // sample allocates and calls, which can be counted by hand; below it stand type, call path and line, and each has left
 // a session with its actual iterations alone.
 func TestBenchmarks(t *testing.T) {
+	t.Parallel()
 	p := newIntegration(t, "benchmarkdotnet/sample", "Release")
 	run := func(env string, args ...string) (string, error) {
 		cmd := p.dotnet(append([]string{"run", "--no-build", "-c", "Release", "--"}, args...)...)

@@ -18,12 +18,14 @@ var lookedAt = map[string]string{"leak": "Problems.Sessions.Open(int)", "lock": 
 // TestBrowser opens the page of real runs in a browser: the findings lead to what is wrong, each view has the numbers of
 // report --json in its first row, and sorting, a filter, a dragged range, a link and reloading work.
 func TestBrowser(t *testing.T) {
+	t.Parallel()
 	webtest.Chromium(t)
 	in := dotnettest.Need(t).NewestAndOldest()
 	for i, p := range []struct{ problem, flag, sort string }{{"leak", "--lifetime", "exclusive_bytes"},
 		{"lock", "--time", "elapsed_exclusive"}} {
 		runtime := in[i%len(in)]
 		t.Run(runtime.Name+"/"+p.problem, func(t *testing.T) {
+			t.Parallel()
 			record := mustRecord
 			if p.flag == "--time" {
 				record = mustRecordTime

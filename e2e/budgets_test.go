@@ -43,6 +43,7 @@ var (
 // TestAllocationBudget: a test with a budget is told to have allocated what it did, to the byte, without clrprof and with
 // it; it fails if that is more than it may; and with clrprof the commands that it names say where and of which type.
 func TestAllocationBudget(t *testing.T) {
+	t.Parallel()
 	p := newIntegration(t, "xunit/sample", "Debug", "testdata/budgets/Truth.cs")
 	results := filepath.Join(p.dir, "alone.trx")
 	if out, err := p.dotnet("test", "--no-build", "--nologo", "--logger", "trx;LogFileName="+results).CombinedOutput(); err == nil {

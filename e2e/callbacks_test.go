@@ -140,6 +140,7 @@ func TestNativePointersTime(t *testing.T) {
 
 // TestNativePointersPublished does both for precompiled code and for a single file.
 func TestNativePointersPublished(t *testing.T) {
+	t.Parallel()
 	_, sdk := dotnettest.NeedSDK(t)
 	runtime := dotnettest.NeedRuntimes(t, sdk.Major())[0]
 	for _, v := range visitors[:2] {

@@ -49,6 +49,7 @@ var pausedModes = map[string][]string{"memory": {"--memory"}, "lifetime": {"--li
 // TestPaused: what a program does while it is recorded is in the session, exactly, and nothing else, whoever pauses at
 // which level, and whatever is recorded.
 func TestPaused(t *testing.T) {
+	t.Parallel()
 	in := dotnettest.Need(t)
 	dll := pausedTarget(t, in)
 	for i, who := range []string{"process", "global", "thread", "stop"} {
@@ -151,6 +152,7 @@ func comparePausedLifetimes(t *testing.T, r result) {
 // TestPausedOften: threads that pause and resume as fast as they can, some ten thousand times a second and more. What they
 // do between two pauses is in the session, once, and each pause is.
 func TestPausedOften(t *testing.T) {
+	t.Parallel()
 	const threads, pauses = 4, 10_000
 	in := dotnettest.Need(t)
 	dll := pausedTarget(t, in)
@@ -187,6 +189,7 @@ func TestPausedOften(t *testing.T) {
 // TestManyMarks: a program that marks in a loop takes a sixteenth of the agent's memory, and no more: what is refused
 // is told to the program and to whoever reads, and objects are as exact as ever.
 func TestManyMarks(t *testing.T) {
+	t.Parallel()
 	in := dotnettest.Need(t)
 	dll := pausedTarget(t, in)
 	for _, runtime := range in.NewestAndOldest() {
@@ -220,6 +223,7 @@ func TestManyMarks(t *testing.T) {
 
 // TestPausedFromOutside: the same when clrprof ctl pauses and resumes.
 func TestPausedFromOutside(t *testing.T) {
+	t.Parallel()
 	in := dotnettest.Need(t)
 	dll := pausedTarget(t, in)
 	for i, who := range []string{"outside", "outside-thread"} {
@@ -326,6 +330,7 @@ func checkStatus(t *testing.T, path string) {
 
 // TestPausedBySignal: the same when signals to clrprof pause and resume.
 func TestPausedBySignal(t *testing.T) {
+	t.Parallel()
 	in := dotnettest.Need(t)
 	dll := pausedTarget(t, in)
 	for _, mode := range []string{"memory", "probes"} {
@@ -348,6 +353,7 @@ func TestPausedBySignal(t *testing.T) {
 // TestRecordFirst: what a process does until the first collections have ended is in the session, exactly, and nothing
 // that it does later. What was recorded is followed through the later collections.
 func TestRecordFirst(t *testing.T) {
+	t.Parallel()
 	const collections = 4
 	in := dotnettest.Need(t)
 	dll := pausedTarget(t, in)
@@ -399,6 +405,7 @@ func compareRecordFirst(t *testing.T, r result, withTime bool, collections int64
 // TestRecordedFor: clrprof begins and ends to record by itself, after a time or when a condition holds, and the program
 // runs on. What is recorded is what the program did while it was on.
 func TestRecordedFor(t *testing.T) {
+	t.Parallel()
 	in := dotnettest.Need(t)
 	dll := pausedTarget(t, in)
 	for _, tt := range []struct {

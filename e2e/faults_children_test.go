@@ -90,6 +90,7 @@ func TestKilledChild(t *testing.T) {
 // TestOutlived: a process that goes on after the command is in the session as running, and is not harmed by the end
 // of clrprof.
 func TestOutlived(t *testing.T) {
+	t.Parallel()
 	in := dotnettest.Need(t)
 	for _, runtime := range in.NewestAndOldest() {
 		s := newSandbox(t)
@@ -148,6 +149,7 @@ func TestLateChild(t *testing.T) {
 
 // TestAtOnce: several runs at the same time do not know of each other.
 func TestAtOnce(t *testing.T) {
+	t.Parallel()
 	in := dotnettest.Need(t)
 	s := newSandbox(t)
 	command := s.target(in.Newest(), "Echo", "signal")

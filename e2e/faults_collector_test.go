@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -59,6 +60,7 @@ func (p *process) endOrphan(target int) {
 // TestCollectorKilled: the target goes on and ends as it would have; the session has what was recorded until then and
 // says so; the next run removes what clrprof could not.
 func TestCollectorKilled(t *testing.T) {
+	t.Parallel()
 	in := dotnettest.Need(t)
 	for _, runtime := range in.NewestAndOldest() {
 		s := newSandbox(t).asUser()
@@ -120,6 +122,7 @@ func cutOff(t *testing.T, path string) {
 
 // TestRecoverKilled: before the next run removes it, what a killed clrprof left can be made a whole session.
 func TestRecoverKilled(t *testing.T) {
+	t.Parallel()
 	in := dotnettest.Need(t)
 	s := newSandbox(t)
 	p, target := s.orphan(in.Newest())
@@ -159,6 +162,7 @@ func (s *sandbox) total(name string) int {
 
 // TestRecoverInUse: the arenas of a clrprof at work are not for recovery.
 func TestRecoverInUse(t *testing.T) {
+	t.Parallel()
 	in := dotnettest.Need(t)
 	s := newSandbox(t)
 	p := s.start(append([]string{"run", "--no-report", "-o", "s.clrprof", "--"},
@@ -198,14 +202,19 @@ func TestRecoverInUse(t *testing.T) {
 
 // TestModes: what a run shares is for its user alone; the session is as any file that the user makes.
 func TestModes(t *testing.T) {
+	t.Parallel()
 	in := dotnettest.Need(t)
 	s := newSandbox(t)
 	p := s.start(append([]string{"run", "--no-report", "-o", "s.clrprof", "--"},
 		s.target(in.Newest(), "Echo", "signal")...)...)
 	p.expect("ready")
 	dir := filepath.Join(s.shm, list(t, s.shm)[0])
-	old := unix.Umask(0)
-	unix.Umask(old)
+	// Of this process, which makes other files meanwhile: umask(2) tells it only by changing it.
+	_, status, _ := strings.Cut(procText(os.Getpid(), "status"), "Umask:")
+	old, err := strconv.ParseUint(strings.Fields(status)[0], 8, 32)
+	if err != nil {
+		t.Fatal(err)
+	}
 	modes := map[string]os.FileMode{dir: os.ModeDir | 0o700,
 		filepath.Join(s.out, "s.clrprof"): 0o644 &^ os.FileMode(old)}
 	for _, name := range list(t, dir) {
@@ -239,6 +248,7 @@ func TestModes(t *testing.T) {
 
 // TestDefaultPlace: without CLRPROF_SHM the arenas lie in /dev/shm, and are gone afterwards.
 func TestDefaultPlace(t *testing.T) {
+	t.Parallel()
 	in := dotnettest.Need(t)
 	s := newSandbox(t)
 	s.unset("CLRPROF_SHM")

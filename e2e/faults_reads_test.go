@@ -70,8 +70,10 @@ func (s *sandbox) shared() int64 {
 // TestMemoryIsRead: a reader of /proc/PID/mem, as debuggers and scanners are, reads whatever is mapped, also what the
 // process itself may not read.
 func TestMemoryIsRead(t *testing.T) {
+	t.Parallel()
 	for _, runtime := range dotnettest.Need(t).NewestAndOldest() {
 		t.Run(runtime.Name, func(t *testing.T) {
+			t.Parallel()
 			s := newSandbox(t)
 			p, pid := s.read(runtime)
 			before, resident := s.shared(), statusBytes(t, pid, "VmRSS:")
@@ -132,8 +134,10 @@ func statusBytes(t *testing.T, pid int, name string) int64 {
 
 // TestMemoryIsLocked: mlockall gives memory to all that is mapped and may be read or written.
 func TestMemoryIsLocked(t *testing.T) {
+	t.Parallel()
 	for _, runtime := range dotnettest.Need(t).NewestAndOldest() {
 		t.Run(runtime.Name, func(t *testing.T) {
+			t.Parallel()
 			plain := newSandbox(t)
 			cmd := plain.command()
 			command := plain.target(runtime, "Read", "lock")
@@ -156,6 +160,7 @@ func TestMemoryIsLocked(t *testing.T) {
 
 // TestMemoryIsDumped: the runtime's createdump, which it runs on a crash if so told, with all memory and with the heap.
 func TestMemoryIsDumped(t *testing.T) {
+	t.Parallel()
 	runtimes := slices.DeleteFunc(dotnettest.Need(t).Runtimes(), func(r dotnettest.Runtime) bool {
 		return createdump(r) == ""
 	})
@@ -164,6 +169,7 @@ func TestMemoryIsDumped(t *testing.T) {
 	}
 	for _, runtime := range runtimes {
 		t.Run(runtime.Name, func(t *testing.T) {
+			t.Parallel()
 			plain := newSandbox(t)
 			cmd := plain.command()
 			command := plain.target(runtime, "Read")

@@ -21,6 +21,7 @@ import (
 // TestSignals: what clrprof is sent, the target gets, once, and what it does then is its own affair. The session is
 // complete.
 func TestSignals(t *testing.T) {
+	t.Parallel()
 	in := dotnettest.Need(t)
 	for _, tt := range []struct {
 		signal syscall.Signal
@@ -35,6 +36,7 @@ func TestSignals(t *testing.T) {
 	} {
 		for _, runtime := range in.NewestAndOldest() {
 			t.Run(unix.SignalName(tt.signal)+"/"+runtime.Name, func(t *testing.T) {
+				t.Parallel()
 				s := newSandbox(t)
 				p := s.start(append([]string{"run", "--no-report", "-o", "s.clrprof", "--"},
 					s.target(runtime, "Echo", "signal")...)...)
@@ -72,10 +74,12 @@ func (s *sandbox) signalled(r result, says, state string) {
 
 // TestSignalsAsWithout: where .NET itself decides what a signal does, clrprof changes nothing about it.
 func TestSignalsAsWithout(t *testing.T) {
+	t.Parallel()
 	in := dotnettest.Need(t)
 	for _, signal := range []syscall.Signal{unix.SIGHUP, unix.SIGQUIT, unix.SIGWINCH} {
 		for _, runtime := range in.NewestAndOldest() {
 			t.Run(unix.SignalName(signal)+"/"+runtime.Name, func(t *testing.T) {
+				t.Parallel()
 				s := newSandbox(t)
 				command := s.target(runtime, "Echo", "signal")
 				var outputs []string
@@ -104,6 +108,7 @@ func TestSignalsAsWithout(t *testing.T) {
 
 // TestIgnoredInterrupt: a target that goes on after a signal is recorded on; the second ends it.
 func TestIgnoredInterrupt(t *testing.T) {
+	t.Parallel()
 	in := dotnettest.Need(t)
 	s := newSandbox(t)
 	p := s.start(append([]string{"run", "--no-report", "-o", "s.clrprof", "--"},
@@ -121,6 +126,7 @@ func TestIgnoredInterrupt(t *testing.T) {
 
 // TestStopWaiting: the third Ctrl-C ends clrprof alone. What was recorded is a session, and the target is not harmed.
 func TestStopWaiting(t *testing.T) {
+	t.Parallel()
 	in := dotnettest.Need(t)
 	s := newSandbox(t)
 	// A shell that ignores the signals that its child then ignores too; .NET leaves an ignored SIGTERM alone.
@@ -219,6 +225,7 @@ func until(t *testing.T, lines *bufio.Scanner, text string) {
 
 // TestKeyboard: Ctrl-C goes from the terminal to all processes of the foreground; clrprof does not add another.
 func TestKeyboard(t *testing.T) {
+	t.Parallel()
 	in := dotnettest.Need(t)
 	for _, runtime := range in.NewestAndOldest() {
 		s := newSandbox(t)
@@ -249,6 +256,7 @@ func TestKeyboard(t *testing.T) {
 
 // TestProgress: a terminal shows progress in a line that disappears; a file does not.
 func TestProgress(t *testing.T) {
+	t.Parallel()
 	in := dotnettest.Need(t)
 	s := newSandbox(t)
 	command := s.target(in.Newest(), "Exits", "return")
@@ -278,6 +286,7 @@ func TestProgress(t *testing.T) {
 
 // TestProgressOfRecording: while the command runs, progress is shown only where it cannot stand in its output.
 func TestProgressOfRecording(t *testing.T) {
+	t.Parallel()
 	in := dotnettest.Need(t)
 	for _, shared := range []bool{false, true} {
 		s := newSandbox(t)

@@ -127,7 +127,8 @@ func recordAndKill(t *testing.T, target *exec.Cmd, word string) (path string, co
 }
 
 // TestLifetimeEndsWhileItIsRead: a process that ends by itself while what it did is read, which takes long after
-// thousands of collections, is told as a whole. The first reading begins a second after the start of clrprof.
+// thousands of collections, is told as a whole. The first reading begins a second after the start of clrprof: other
+// tests would delay one or the other, so none runs meanwhile.
 func TestLifetimeEndsWhileItIsRead(t *testing.T) {
 	in := dotnettest.Need(t)
 	for i, after := range []string{"820", "900", "980"} {

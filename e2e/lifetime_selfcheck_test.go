@@ -59,19 +59,22 @@ func TestLifetimeSelfCheck(t *testing.T) {
 // TestLifetimeSelfCheckRunning does so with programs that end while their threads allocate and collect: what the last
 // collection of the agent's left is checked, and nothing after it, when the agent follows no object any more.
 func TestLifetimeSelfCheckRunning(t *testing.T) {
+	t.Parallel()
 	in := dotnettest.Need(t)
 	agent := oracle(t)
 	dll := dotnettest.Target(t, "LifetimeHeap", dotnettest.Options{Unsafe: true})
 	for _, runtime := range in.NewestAndOldest() {
 		for i := range 5 {
 			t.Run(fmt.Sprint(runtime.Name, "/", i), func(t *testing.T) {
+				t.Parallel()
 				selfCheck(t, runtime, agent, dll, smallBudget, "running", "10")
 			})
 		}
 	}
 }
 
-// TestLifetimeHugeArrays does so with arrays of 2 and 4 GB. They are not written to, but a runtime may clear them.
+// TestLifetimeHugeArrays does so with arrays of 2 and 4 GB. They are not written to, but a runtime may clear them:
+// no other test needs memory meanwhile.
 func TestLifetimeHugeArrays(t *testing.T) {
 	if gib := availableMemory(t) >> 30; gib < 8 {
 		t.Skipf("%d GiB of memory are available, arrays of 4 GB need 8", gib)

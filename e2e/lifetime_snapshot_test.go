@@ -248,6 +248,7 @@ func compareSurvivors(t *testing.T, path string) {
 // TestLifetimeSnapshotCut cuts off the end of a snapshot: it is a loss, and the session good otherwise. Whole, it can
 // be recovered.
 func TestLifetimeSnapshotCut(t *testing.T) {
+	t.Parallel()
 	in := dotnettest.Need(t)
 	for _, cut := range []int64{0, 1, 5000} {
 		target := in.Newest().Command(dotnettest.Target(t, "LifetimeSnapshot", dotnettest.Options{}))
@@ -298,6 +299,7 @@ func productAgent(t *testing.T) string {
 // TestLifetimeSnapshotDiskFull: there is room for the arena and not for the snapshot, which is lost; the target ends as
 // it would.
 func TestLifetimeSnapshotDiskFull(t *testing.T) {
+	t.Parallel()
 	in := dotnettest.Need(t)
 	s := newSandbox(t)
 	s.mount(s.shm, 32<<20, 0)

@@ -359,6 +359,7 @@ func shows(t *testing.T, shown *bufio.Scanner, text string) {
 
 // TestNoSocket: where there can be no socket, the recording is the same, and says that nobody can reach it.
 func TestNoSocket(t *testing.T) {
+	t.Parallel()
 	in := dotnettest.Need(t)
 	s := newSandbox(t)
 	taken := filepath.Join(s.out, "s.clrprof.sock")

@@ -51,6 +51,7 @@ func (s *sandbox) watchRun(runtime dotnettest.Runtime, end unix.Signal) (*proces
 // TestRunLive watches a program as a browser does: what is told adds up to the session, which the page then shows,
 // until Ctrl-C.
 func TestRunLive(t *testing.T) {
+	t.Parallel()
 	in := dotnettest.Need(t)
 	for _, runtime := range in.NewestAndOldest() {
 		t.Run(runtime.Name, func(t *testing.T) {
@@ -72,6 +73,7 @@ func TestRunLive(t *testing.T) {
 // TestRunLiveKilled kills a program that is watched: what was told up to then is what the session has, which the page
 // then shows.
 func TestRunLiveKilled(t *testing.T) {
+	t.Parallel()
 	in := dotnettest.Need(t)
 	s := newSandbox(t)
 	p, recorded := s.watchRun(in.Newest(), unix.SIGKILL)
@@ -87,6 +89,7 @@ func TestRunLiveKilled(t *testing.T) {
 // TestViewRecording watches the recording of another clrprof, by the id of the process: what is told adds up to the
 // session, which the page then shows.
 func TestViewRecording(t *testing.T) {
+	t.Parallel()
 	in := dotnettest.Need(t)
 	s := newSandbox(t)
 	p := s.start(append([]string{"run", "--no-report", "-o", "s.clrprof", "--"},
@@ -184,6 +187,7 @@ func watchLive(t *testing.T, client *http.Client, at string, begun func()) (sum,
 
 // TestRunLiveUnseen: a page that nobody opens keeps nobody waiting.
 func TestRunLiveUnseen(t *testing.T) {
+	t.Parallel()
 	in := dotnettest.Need(t)
 	s := newSandbox(t)
 	r := s.run(append([]string{"run", "--live=127.0.0.1:0", "--no-report", "-o", "s.clrprof", "--"},

@@ -9,6 +9,7 @@ import (
 // TestPausedThrows: exceptions leave calls that are recorded, and others of the same function that began in a pause. No
 // call is taken for gone that goes on: each that is recorded ends, and has called what it called.
 func TestPausedThrows(t *testing.T) {
+	t.Parallel()
 	in := dotnettest.Need(t)
 	dll := controlled(t, in, "PausedThrows", "../testdata/targets/PausedThrows", "../testdata/targets")
 	for i, tt := range []struct {

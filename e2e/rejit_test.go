@@ -44,6 +44,7 @@ func byCtlSettled(t *testing.T, path string, clrprof *os.Process, command string
 // TestPausedWithoutProbes: what is recorded before and after a pause in which the probes were taken out of the code is
 // exact, as it is with probes that stay; so is what began before the pause or in it, and goes on after it.
 func TestPausedWithoutProbes(t *testing.T) {
+	t.Parallel()
 	in := dotnettest.Need(t)
 	dll := pausedTarget(t, in)
 	for i, mode := range []string{"probes", "together", "boundary"} {
@@ -70,6 +71,7 @@ func TestPausedWithoutProbes(t *testing.T) {
 // knows of are in the session, by the right callers, and no others. "bounded" has so little memory that soon no more are
 // taken out, which changes nothing.
 func TestToggled(t *testing.T) {
+	t.Parallel()
 	in := dotnettest.Need(t)
 	dll := controlled(t, in, "Toggled", "../testdata/targets/Toggled", "../testdata/targets")
 	const never = "1000000"
@@ -108,6 +110,7 @@ func compareCallsAsked(t *testing.T, cmd *exec.Cmd, module string, answer func(*
 
 // TestPausedUnseen: a program that is paused sees the lines and offsets of its own code, with probes and without.
 func TestPausedUnseen(t *testing.T) {
+	t.Parallel()
 	for i, w := range []way{timeTiered, timeOptimized} {
 		for _, runtime := range dotnettest.OneInTurn(dotnettest.NeedRuntimes(t, 5), i) {
 			t.Run(w.name+"/"+runtime.Name, func(t *testing.T) {

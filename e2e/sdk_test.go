@@ -123,6 +123,7 @@ func endings(t *testing.T, path string, names ...string) {
 // TestDotnetBuild builds a project with and without being profiled: the same bytes come out, the compiler, which is a
 // process of its own, is in the session.
 func TestDotnetBuild(t *testing.T) {
+	t.Parallel()
 	p := newProject(t, map[string]string{"App.csproj": consoleProject,
 		"Program.cs": "System.Console.WriteLine(string.Join(',', args));\n"})
 	p.plain("restore")
@@ -154,6 +155,7 @@ func TestDotnetBuild(t *testing.T) {
 
 // TestDotnetRun runs a target from its sources: of its process, one of several, the session says what the target says.
 func TestDotnetRun(t *testing.T) {
+	t.Parallel()
 	in := dotnettest.Need(t)
 	p := newProject(t,
 		map[string]string{"Threads.csproj": strings.Replace(consoleProject, "<Nullable>enable</Nullable>",
@@ -192,6 +194,7 @@ func origins(t *testing.T, path string, want map[string]string) {
 // TestDotnetTest runs tests of xunit: they say the same as without clrprof, and what they allocate is in the session of
 // the process that ran them.
 func TestDotnetTest(t *testing.T) {
+	t.Parallel()
 	p := newProject(t, map[string]string{
 		"Tests.csproj": `<Project Sdk="Microsoft.NET.Sdk">
   <PropertyGroup><TargetFramework>net10.0</TargetFramework><IsPackable>false</IsPackable></PropertyGroup>
@@ -307,6 +310,7 @@ func compareTests(t *testing.T, path string) {
 
 // TestDotnetFsi runs a script of F#, which is compiled in memory.
 func TestDotnetFsi(t *testing.T) {
+	t.Parallel()
 	p := newProject(t, map[string]string{"script.fsx": "let rec make n = if n = 0 then [] else (n, string n) :: make " +
 		"(n - 1)\nprintfn \"%d\" (List.length (make 1000))\n"})
 	r := p.record(p.dotnet("fsi", "--quiet", "script.fsx"))
@@ -320,6 +324,7 @@ func TestDotnetFsi(t *testing.T) {
 // TestDotnetFsiTimed times a script of F#: what is compiled in memory is the user's, and what it calls of the library
 // of F# is found in its file, which is not the user's.
 func TestDotnetFsiTimed(t *testing.T) {
+	t.Parallel()
 	p := newProject(t,
 		map[string]string{"script.fsx": `let rec make n = if n = 0 then [] else (n, string n) :: make (n - 1)
 let sums = async { let! all = Async.Parallel [ for i in 1..20 -> async { return i * 2 } ]
@@ -345,6 +350,7 @@ printfn "%d %d" (List.length (make 1000)) (Async.RunSynchronously sums)
 
 // TestDotnetTool runs a tool that is a program of somebody else.
 func TestDotnetTool(t *testing.T) {
+	t.Parallel()
 	p := newProject(t, nil)
 	tools, err := filepath.Glob(filepath.Join(p.sdk.Root, "tools", "*", "*.runtimeconfig.json"))
 	if err != nil {

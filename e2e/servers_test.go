@@ -125,7 +125,8 @@ func (p *served) rebuild() {
 }
 
 // TestServersOutlive: the compiler's server, which a build leaves running, goes on to serve builds that nobody records:
-// its agent stops, and its memory is given back. The report says that it was left running.
+// its agent stops, and its memory is given back. The report says that it was left running. No other test builds
+// meanwhile: the nodes of MSBuild that are left serve any build of this user.
 func TestServersOutlive(t *testing.T) {
 	p := newServed(t)
 	p.s.env = p.env()

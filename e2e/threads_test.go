@@ -22,6 +22,7 @@ const mostAtOnce = 100
 // TestThreadChurn: threads that come and go by the thousands, each at two hundred places of its own. The agent's memory
 // does not depend on how many there were; totals, and what threads of each name did, are exact.
 func TestThreadChurn(t *testing.T) {
+	t.Parallel()
 	in := dotnettest.Need(t)
 	for i, flags := range [][]string{{"--memory"}, {"--lifetime"}, {"--time", "--memory"}} {
 		for j, runtime := range in.NewestAndOldest() {

@@ -27,6 +27,7 @@ const clockDrift = 1e-4
 // within and around their waits: whether they go on in the pool or within the call that ends what they wait for, many
 // at once, or not at all.
 func TestTimeAwaits(t *testing.T) {
+	t.Parallel()
 	in := dotnettest.Need(t)
 	for i, w := range []way{timeTiered, timeOptimized, timeDebug} {
 		for _, runtime := range in.InTurn(i) {
@@ -42,6 +43,7 @@ func TestTimeAwaits(t *testing.T) {
 
 // TestTimeAwaitsHooks: the same where the runtime's hooks see the calls.
 func TestTimeAwaitsHooks(t *testing.T) {
+	t.Parallel()
 	for _, runtime := range dotnettest.Need(t).InTurn(1) {
 		t.Run(runtime.Name, func(t *testing.T) {
 			t.Parallel()

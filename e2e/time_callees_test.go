@@ -14,6 +14,7 @@ var bySites = []string{"--time", "--probes", "il"}
 // TestCallees compares calls of the framework's functions, seen by probes around them, with what the program knows: by
 // the function that its code names, whatever runs for it.
 func TestCallees(t *testing.T) {
+	t.Parallel()
 	in := dotnettest.Need(t)
 	for i, w := range []way{timeTiered, timeOptimized, timeDebug, timeTier0, timeHurried, timeNoPGO} {
 		for _, runtime := range in.InTurn(i) {

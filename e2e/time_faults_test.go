@@ -50,6 +50,7 @@ func (p *process) until(want string) {
 // TestTimeRunning: a process that ends in the middle of calls, in whatever way, leaves a session that is sound, has all
 // calls, and says which had not ended.
 func TestTimeRunning(t *testing.T) {
+	t.Parallel()
 	const aborted = 128 + int(syscall.SIGABRT)
 	in := dotnettest.Need(t)
 	for i, tt := range []struct {
@@ -62,6 +63,7 @@ func TestTimeRunning(t *testing.T) {
 	} {
 		for _, rt := range in.InTurn(i) {
 			t.Run(tt.how+"/"+rt.Name, func(t *testing.T) {
+				t.Parallel()
 				s := newSandbox(t)
 				r := s.run(runTime(s.target(rt, "TimeRunning", tt.how, "20"))...)
 				r.session = filepath.Join(s.out, "s.clrprof")
@@ -91,10 +93,12 @@ func (s *sandbox) checkRunning(r result, deep bool, state string) *recordedTime 
 
 // TestTimeKilled: the interval that was open when the process was killed counts for the function that was running.
 func TestTimeKilled(t *testing.T) {
+	t.Parallel()
 	in := dotnettest.Need(t)
 	for _, how := range []string{"wait", "spin"} {
 		for _, rt := range in.Runtimes() {
 			t.Run(how+"/"+rt.Name, func(t *testing.T) {
+				t.Parallel()
 				s := newSandbox(t)
 				began := time.Now()
 				p := s.start(runTime(s.target(rt, "TimeRunning", how, "20"))...)
@@ -158,6 +162,7 @@ func pausing(pid int) int {
 
 // TestTimeStopped stops the target while it computes, as a debugger does, and lets it go on: that is waiting.
 func TestTimeStopped(t *testing.T) {
+	t.Parallel()
 	in := dotnettest.Need(t)
 	for _, rt := range in.Runtimes() {
 		s := newSandbox(t)
@@ -210,6 +215,7 @@ func ticks(stat string) int {
 // TestTimeLimit: calls for whose paths there is no memory are folded, which the report says. The calls of each function
 // are as exact as ever.
 func TestTimeLimit(t *testing.T) {
+	t.Parallel()
 	in := dotnettest.Need(t)
 	for _, rt := range in.NewestAndOldest() {
 		s := newSandbox(t)
@@ -239,6 +245,7 @@ func TestTimeLimit(t *testing.T) {
 // TestTimeRefused takes from threads the ways in which they learn that the system acted: the next one is taken, and
 // named. Where system calls are filtered, as in containers, perf_event_open is not tried.
 func TestTimeRefused(t *testing.T) {
+	t.Parallel()
 	in := dotnettest.Need(t)
 	build := func(name string, flags ...string) string {
 		out := filepath.Join(t.TempDir(), name)
@@ -264,6 +271,7 @@ func TestTimeRefused(t *testing.T) {
 	} {
 		for _, rt := range in.Runtimes() {
 			t.Run(tt.name+"/"+rt.Name, func(t *testing.T) {
+				t.Parallel()
 				s := newSandbox(t)
 				r := s.run(runTime(append(slices.Clip(tt.refused), s.target(rt, "TimeWaits", "all", "2")...))...)
 				if r.exit != 0 {

@@ -13,7 +13,7 @@ import (
 // probes, which are measured at the beginning, the median counts, and intervals in which the system did not act. Where
 // others use the machine nothing takes the same time twice: the loops of a run, and what the probes took in all of the
 // runs, say by how much. Such a machine can be slow from a moment on for the rest of a run. So of up to three runs the
-// one that was disturbed least counts: what the agent does wrong it does in each.
+// one that was disturbed least counts: what the agent does wrong it does in each. No other test runs meanwhile.
 func TestTimeOfNothing(t *testing.T) {
 	const exact = 3.0 // ns
 	in := dotnettest.Need(t)

@@ -20,6 +20,7 @@ const timedLines = 300
 // TestTimeRoslyn times a large program of the world, the C# compiler: it writes the same, and where its time goes makes
 // sense.
 func TestTimeRoslyn(t *testing.T) {
+	t.Parallel()
 	path := compileLarge(t, timedLines, timed(t))
 	share, calls := map[string]float64{}, map[string]int64{}
 	for _, row := range view[struct {

@@ -19,6 +19,7 @@ import (
 // same one or the quota of its container is used up. That is ready: neither CPU time nor blocked. Also where it waits
 // in the same interval.
 func TestTimeThrottled(t *testing.T) {
+	t.Parallel()
 	in := dotnettest.Need(t)
 	type run struct {
 		what      string
@@ -40,6 +41,9 @@ func TestTimeThrottled(t *testing.T) {
 	}
 	for _, tt := range runs {
 		t.Run(tt.what+"/"+tt.mechanism+"/"+tt.runtime.Name, func(t *testing.T) {
+			if tt.what == "throttle" { // others want one processor: it is long enough with two of them
+				t.Parallel()
+			}
 			s := newSandbox(t)
 			if tt.mechanism != "best" {
 				s.env = append(s.env, "CLRPROF_MECHANISMS="+tt.mechanism)

@@ -426,6 +426,7 @@ func checkTraceStatus(t *testing.T, s *sandbox, fill string) {
 // TestTraceKilled: of a target that is killed all events are there that were, and of a clrprof that is killed, too, when
 // recover has put them together.
 func TestTraceKilled(t *testing.T) {
+	t.Parallel()
 	in := dotnettest.Need(t)
 	for i, recover := range []bool{false, true} {
 		runtime := in.NewestAndOldest()[i%len(in.NewestAndOldest())]

@@ -46,6 +46,7 @@ var timeMechanisms = []string{"rseq", "perf", "gap"}
 // TestTimeWaits compares times with what the target itself measured around and within each call: Elapsed is between the
 // two, Application has no waiting in it, and all of what a thread computes that does not wait.
 func TestTimeWaits(t *testing.T) {
+	t.Parallel()
 	in := dotnettest.Need(t)
 	for _, mechanism := range append([]string{"best"}, timeMechanisms...) {
 		runtimes := in.Runtimes()
@@ -54,6 +55,7 @@ func TestTimeWaits(t *testing.T) {
 		}
 		for _, runtime := range runtimes {
 			t.Run(mechanism+"/"+runtime.Name, func(t *testing.T) {
+				t.Parallel()
 				cmd := runtime.Command(dotnettest.Target(t, "TimeWaits", dotnettest.Options{}), "all", "5")
 				if mechanism != "best" {
 					cmd.Env = append(cmd.Env, "CLRPROF_MECHANISMS="+mechanism)

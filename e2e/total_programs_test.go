@@ -37,6 +37,7 @@ func TestTotalCompiler(t *testing.T) {
 
 // TestTotalWeb does so with a server with ASP.NET Core, which answers requests of its own.
 func TestTotalWeb(t *testing.T) {
+	t.Parallel()
 	in, _ := dotnettest.NeedSDK(t)
 	for _, runtime := range in.Runtimes() {
 		if runtime.Major() < 8 {
@@ -99,6 +100,7 @@ func makeProject(t *testing.T, targets ...string) string {
 
 // TestTotalBuild does so with all processes of "dotnet build".
 func TestTotalBuild(t *testing.T) {
+	t.Parallel()
 	_, sdk := dotnettest.NeedSDK(t)
 	cmd := exec.Command(sdk.Dotnet(), "build", "-c", "Release")
 	cmd.Dir = makeProject(t, "TotalHook/TotalHook.cs", "Boxes/Boxes.cs", "Truth.cs")

@@ -87,6 +87,7 @@ func (l *looked) rows(path string) []map[string]any {
 
 // TestView: the page of a real run gets the numbers of report --json, in every view, and Ctrl-C ends it well.
 func TestView(t *testing.T) {
+	t.Parallel()
 	in := dotnettest.Need(t).NewestAndOldest()
 	for i, p := range []struct{ problem, flag string }{{"leak", "--lifetime"}, {"lock", "--time"}} {
 		runtime := in[i%len(in)]

@@ -23,6 +23,7 @@ const (
 // TestWeb profiles a web server under load, in each mode, on each runtime that can run it: every answer is right, and
 // what the handlers made is what they say.
 func TestWeb(t *testing.T) {
+	t.Parallel()
 	for _, flags := range [][]string{nil, {"--memory"}, {"--time", "--memory"}} {
 		for _, runtime := range dotnettest.NeedRuntimes(t, 8) {
 			t.Run(strings.Join(flags, " ")+"/"+runtime.Name, func(t *testing.T) {
