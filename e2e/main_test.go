@@ -4,13 +4,16 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"flag"
 	"fmt"
 	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"reflect"
+	"runtime"
 	goruntime "runtime/debug"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -23,18 +26,36 @@ import (
 	"github.com/clrprof/clrprof/internal/session"
 )
 
-// maxMemory is where the garbage of this process is collected more often: two tests at a time read sessions of up to a
-// million places, and garbage would double what they need. Most sessions are small: until then garbage may be three
-// times what is in use, because looking for it is a tenth of what this process does.
+// maxMemory is where the garbage of this process is collected more often: several tests read sessions of up to a
+// million places at a time, and garbage would double what they need. Most sessions are small: until then garbage may be
+// three times what is in use, because looking for it is a tenth of what this process does.
 const maxMemory, garbagePercent = 2 << 30, 300
 
 // binary is the clrprof under test: built once, from this checkout, with this checkout's agent inside.
 var binary string
 
+// testsAtOnce is how many tests run at the same time for each processor. More than half of what a test takes is waiting:
+// for slices of a second, for programs that sleep or talk to a server of their own, for pages and pipes.
+const testsAtOnce = 2
+
+// runMore lets that many tests run at once, unless the command line says how many.
+func runMore() error {
+	flag.Parse()
+	said := false
+	flag.Visit(func(f *flag.Flag) { said = said || f.Name == "test.parallel" })
+	if said {
+		return nil
+	}
+	return flag.Set("test.parallel", strconv.Itoa(testsAtOnce*runtime.GOMAXPROCS(0)))
+}
+
 func TestMain(m *testing.M) {
 	goruntime.SetMemoryLimit(maxMemory)
 	goruntime.SetGCPercent(garbagePercent)
 	dir, err := os.MkdirTemp("", "clrprof-e2e-")
+	if err == nil {
+		err = runMore()
+	}
 	if err == nil {
 		binary, err = build(dir)
 	}

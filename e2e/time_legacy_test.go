@@ -33,7 +33,7 @@ func TestTimeLegacyExceptions(t *testing.T) {
 	all := []program{{"TimeExceptions", dotnettest.Target(t, "TimeExceptions", dotnettest.Options{}),
 		"TimeExceptions.dll", "20", "MoveNext", timeOnly},
 		{"TimeFirstChance", dotnettest.Target(t, "TimeFirstChance", dotnettest.Options{}),
-			"TimeFirstChance.dll", "5", "cctor", boundaryHooks}}
+			"TimeFirstChance.dll", "2", "cctor", boundaryHooks}}
 	for seed := range uint64(legacySeeds) {
 		dll := compileProgram(t, in, programs.Options{Seed: 100 + seed, Units: programUnits, Tame: true, Still: true})
 		all = append(all, program{fmt.Sprint("program ", 100+seed), dll, "Made.dll", programTimes, "Finalize",
