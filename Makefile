@@ -30,7 +30,7 @@ THREADS    ?= 5000000
 DEMO       := bin/demo
 GETDOTNET  := go run ./tools/getdotnet
 
-.PHONY: help build agent hook web screenshots packages dotnet demo test test-agent race bench check check-c fuzz heaps programs attaches collector golden sessions soak clean
+.PHONY: help build agent hook web screenshots packages dotnet demo test test-all test-agent race bench check check-c fuzz heaps programs attaches collector golden sessions soak clean
 .DEFAULT_GOAL := help
 
 help: ## list the targets
@@ -95,6 +95,10 @@ demo: build dotnet ## profile a sample program and print the report
 # "make check" vets all packages: "go test" need not do so once more.
 test: build dotnet check race ## run all tests; fetches what they need
 	go run ./tools/gotest -vet=off -timeout 50m ./...
+
+# What is run in several ways is run in each of them on every runtime then: two to three times as many recordings.
+test-all: build dotnet check race ## run all tests, and each way to record a program on every runtime
+	CLRPROF_TEST_EVERY_RUNTIME=1 go run ./tools/gotest -vet=off -timeout 150m ./...
 
 test-agent: ## test the agent in a simulated runtime, with every available compiler and sanitizer
 	agent/test/all.sh

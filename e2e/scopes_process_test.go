@@ -112,16 +112,18 @@ namespace Shop
 
         static async Task Async()
         {
-            Task waits = ScopedAsync();
+            var said = new TaskCompletionSource<bool>(TaskCreationOptions.RunContinuationsAsynchronously);
+            Task waits = ScopedAsync(said.Task);
             Ask(Idle);
+            said.SetResult(true);
             await waits.ConfigureAwait(false);
             Ask(Idle);
         }
 
-        static async Task ScopedAsync()
+        static async Task ScopedAsync(Task wait)
         {
             Ask(Busy);
-            await Task.Delay(20).ConfigureAwait(false);
+            await wait.ConfigureAwait(false);
         }
 
         static void Ask(Action what)
