@@ -471,7 +471,7 @@ func compareWatched(t *testing.T, r result, mode string, least int64) {
 
 // byCtl pauses or resumes a recording by clrprof ctl.
 func byCtl(t *testing.T, path string, _ *os.Process, command string) {
-	if c := run(t, "ctl", path, command); c.exit != 0 {
+	if c := runHere("ctl", path, command); c.exit != 0 {
 		t.Errorf("ctl %s: exit code %d: %s", command, c.exit, c.stderr)
 	}
 }
@@ -479,13 +479,13 @@ func byCtl(t *testing.T, path string, _ *os.Process, command string) {
 // byCtlOfThread does it to the main thread of its only process, whose id is the process's.
 func byCtlOfThread(t *testing.T, path string, _ *os.Process, command string) {
 	var status struct{ Processes []struct{ PID int } }
-	if err := json.Unmarshal([]byte(run(t, "ctl", path, "status", "--json").stdout), &status); err != nil {
+	if err := json.Unmarshal([]byte(runHere("ctl", path, "status", "--json").stdout), &status); err != nil {
 		t.Error(err)
 		return
 	}
 	pid := strconv.Itoa(status.Processes[0].PID)
 	want := map[string]string{"pause": "thread " + pid + ": paused once\n", "resume": "thread " + pid + ": on\n"}[command]
-	if c := run(t, "ctl", path, command, "--thread", pid); c.exit != 0 || c.stdout != want {
+	if c := runHere("ctl", path, command, "--thread", pid); c.exit != 0 || c.stdout != want {
 		t.Errorf("ctl %s --thread: exit code %d: %s%s, want %s", command, c.exit, c.stdout, c.stderr, want)
 	}
 }
@@ -497,7 +497,7 @@ func bySignal(t *testing.T, path string, clrprof *os.Process, command string) {
 		Marks     int
 		Pauses    int
 	}) {
-		if err := json.Unmarshal([]byte(run(t, "ctl", path, "status", "--json").stdout), &now); err != nil {
+		if err := json.Unmarshal([]byte(runHere("ctl", path, "status", "--json").stdout), &now); err != nil {
 			t.Error(err)
 		}
 		return now
@@ -508,12 +508,11 @@ func bySignal(t *testing.T, path string, clrprof *os.Process, command string) {
 		}
 	}
 	if before := status(); before.Pauses == 0 {
-		for send(unix.SIGUSR2); status().Marks == before.Marks && !t.Failed(); {
-		}
+		send(unix.SIGUSR2)
+		await(t, "a mark by a signal", func() bool { return status().Marks != before.Marks })
 	}
 	send(unix.SIGUSR1)
-	for status().Recording != (command == "resume") && !t.Failed() {
-	}
+	await(t, command+" by a signal", func() bool { return status().Recording == (command == "resume") })
 }
 
 // recordPausing records a target that says when it wants to be paused and resumed.

@@ -16,7 +16,6 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/clrprof/clrprof/internal/arena"
-	"github.com/clrprof/clrprof/internal/cli"
 	"github.com/clrprof/clrprof/internal/dotnettest"
 	"github.com/clrprof/clrprof/internal/launch"
 )
@@ -41,9 +40,8 @@ func losses(t *testing.T, path string) map[string]loss {
 // sound checks that a session with losses does not contradict itself.
 func sound(t *testing.T, path string) {
 	t.Helper()
-	var stdout, stderr bytes.Buffer
-	if exit := cli.Main([]string{"check-session", path}, strings.NewReader(""), &stdout, &stderr); exit != 0 {
-		t.Errorf("check-session: exit code %d: %s%s", exit, stdout.String(), stderr.String())
+	if r := runHere("check-session", path); r.exit != 0 {
+		t.Errorf("check-session: exit code %d: %s%s", r.exit, r.stdout, r.stderr)
 	}
 	checkSums(t, path)
 }

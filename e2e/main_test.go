@@ -190,15 +190,22 @@ func view[Row any](t *testing.T, path string, args ...string) []Row {
 	return printed[Row](t, append(append([]string{"report", path}, args...), "--json")...)
 }
 
-// printed returns the rows that a command prints. It runs in this process, by what main calls: starting a process,
-// and getting it ready, would take longer than most queries. TestPrintedByBinary compares the two.
+// runHere is run in this process, by what main calls, for commands that take less than to start a process and get it
+// ready, and are run often. TestPrintedByBinary compares the two.
+func runHere(args ...string) result {
+	var stdout, stderr bytes.Buffer
+	exit := cli.Main(args, strings.NewReader(""), &stdout, &stderr)
+	return result{exit: exit, stdout: stdout.String(), stderr: stderr.String()}
+}
+
+// printed returns the rows that a command prints.
 func printed[Row any](t *testing.T, args ...string) []Row {
 	t.Helper()
-	var stdout, stderr bytes.Buffer
-	if exit := cli.Main(args, strings.NewReader(""), &stdout, &stderr); exit != 0 {
-		t.Fatalf("clrprof %q: exit code %d\n%s", args, exit, stderr.String())
+	r := runHere(args...)
+	if r.exit != 0 {
+		t.Fatalf("clrprof %q: exit code %d\n%s", args, r.exit, r.stderr)
 	}
-	return decoded[Row](t, fmt.Sprintf("clrprof %q", args), stdout.Bytes())
+	return decoded[Row](t, fmt.Sprintf("clrprof %q", args), []byte(r.stdout))
 }
 
 // decoded returns rows that are JSON. whence is said if they are none.
@@ -233,13 +240,10 @@ func TestPrintedByBinary(t *testing.T) {
 			t.Errorf("a query has %d rows that differ from the %d printed ones", len(got), len(want))
 		}
 		for _, args := range commands {
-			want := run(t, args...)
-			var stdout, stderr bytes.Buffer
-			exit := cli.Main(args, strings.NewReader(""), &stdout, &stderr)
-			got := result{exit: exit, stdout: stdout.String(), stderr: stderr.String()}
-			if got != want || exit == 0 && len(want.stdout) < 10 {
+			want, got := run(t, args...), runHere(args...)
+			if got != want || got.exit == 0 && len(want.stdout) < 10 {
 				t.Errorf("clrprof %q: exit code %d, the program's is %d; what they print is equal: %v, %v",
-					args, exit, want.exit, got.stdout == want.stdout, got.stderr == want.stderr)
+					args, got.exit, want.exit, got.stdout == want.stdout, got.stderr == want.stderr)
 			}
 		}
 	}

@@ -17,20 +17,17 @@ const quick = "CLRPROF_SETTLED=1000000"
 // awaitOut waits until the probes of the only process have been taken out.
 func awaitOut(t *testing.T, path string, _ *os.Process, _ string) {
 	t.Helper()
-	for {
+	await(t, "its probes are out", func() bool {
 		var status struct {
 			Processes []struct {
 				ProbesOut int `json:"probes_out"`
 			}
 		}
-		text := run(t, "ctl", path, "status", "--json").stdout
-		if err := json.Unmarshal([]byte(text), &status); err != nil {
+		if err := json.Unmarshal([]byte(runHere("ctl", path, "status", "--json").stdout), &status); err != nil {
 			t.Fatal(err)
 		}
-		if len(status.Processes) == 1 && status.Processes[0].ProbesOut > 0 {
-			return
-		}
-	}
+		return len(status.Processes) == 1 && status.Processes[0].ProbesOut > 0
+	})
 }
 
 // byCtlSettled pauses or resumes by clrprof ctl, and waits in a pause until the probes are out.
