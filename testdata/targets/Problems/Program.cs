@@ -94,12 +94,23 @@ namespace Problems
         public static void Send(int count)
         {
             for (int i = 0; i < count; i++)
-                Deliver().Wait();
+                Deliver(Thread.CurrentThread).Wait();
         }
 
-        static async Task Deliver()
+        /// <summary>Is done 20 ms after the thread blocks: before, it looks for some time whether that is so, which is long on
+        /// a busy machine.</summary>
+        static async Task Deliver(Thread waiter)
         {
-            await Task.Delay(150);
+            var done = new TaskCompletionSource<bool>(TaskCreationOptions.RunContinuationsAsynchronously);
+            new Thread(() =>
+            {
+                do
+                    Thread.Sleep(20);
+                while ((waiter.ThreadState & ThreadState.WaitSleepJoin) == 0);
+                Thread.Sleep(20);
+                done.SetResult(true);
+            }).Start();
+            await done.Task;
         }
     }
 

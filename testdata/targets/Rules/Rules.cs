@@ -337,13 +337,23 @@ static class Breaks
     static void SyncOverAsync()
     {
         for (int i = 0; i < 8; i++)
-            Sink.Sum += SyncOverAsyncWork().Result;
+            Sink.Sum += SyncOverAsyncWork(Thread.CurrentThread).Result;
     }
 
-    static async Task<int> SyncOverAsyncWork()
+    // The work is done 20 ms after the thread blocks: before, it looks for some time whether it is done, which is long on a
+    // busy machine.
+    static async Task<int> SyncOverAsyncWork(Thread waiter)
     {
-        await Task.Delay(150); // after it has looked for some time whether it is done, the thread blocks
-        return 1;
+        var done = new TaskCompletionSource<int>(TaskCreationOptions.RunContinuationsAsynchronously);
+        new Thread(() =>
+        {
+            do
+                Thread.Sleep(20);
+            while ((waiter.ThreadState & System.Threading.ThreadState.WaitSleepJoin) == 0);
+            Thread.Sleep(20);
+            done.SetResult(1);
+        }).Start();
+        return await done.Task;
     }
 
     static void ByteByByte()
