@@ -24,7 +24,27 @@ type Block struct {
 	Texts   []string  // different ones
 	Columns [][]int64 // all of the same length; of a column of texts: positions in Texts
 
-	values []int64 // what Decode set aside for Columns
+	own   [][]int64 // what was set aside for Columns, by position
+	zeros []int64   // all columns that Decode finds to be zero
+}
+
+// Resize gives a block so many rows and columns, whose memory it uses again: what is in them is to be overwritten.
+func (b *Block) Resize(rows, columns int) {
+	b.Columns = slices.Grow(b.Columns[:0], columns)[:columns]
+	for i := range b.Columns {
+		b.Columns[i] = b.column(i, rows)
+	}
+}
+
+// column returns memory for a column.
+func (b *Block) column(i, rows int) []int64 {
+	for len(b.own) <= i {
+		b.own = append(b.own, nil)
+	}
+	if cap(b.own[i]) < rows {
+		b.own[i] = make([]int64, rows)
+	}
+	return b.own[i][:rows:rows]
 }
 
 // Rows returns the number of rows.
@@ -66,17 +86,50 @@ func Decode(data []byte, rows, columns int) (*Block, error) {
 	return b, nil
 }
 
-// Decode is the function Decode for a block whose memory is used again: what its columns held is overwritten.
+// Decode is the function Decode for a block whose memory is used again: what its columns held is overwritten. They are
+// only to be read: those in which all is 0, which are most of some tables, are one.
 func (b *Block) Decode(data []byte, rows, columns int) error {
-	return b.decode(data, rows, columns, func() {
-		if cap(b.values) < rows*columns {
-			b.values = make([]int64, rows*columns)
+	return b.DecodeFirst(data, rows, columns, columns)
+}
+
+// DecodeFirst is Decode for who needs the first columns alone: others are passed over, but must be such that they can
+// be decoded.
+func (b *Block) DecodeFirst(data []byte, rows, columns, first int) error {
+	start := func() { b.Columns = slices.Grow(b.Columns[:0], first)[:first] }
+	return b.decode(data, rows, columns, start,
+		func(i int, data []byte) []byte {
+			if i >= first {
+				return skipColumn(data, rows)
+			}
+			if isZero(data, rows) {
+				if len(b.zeros) < rows {
+					b.zeros = make([]int64, rows)
+				}
+				b.Columns[i] = b.zeros[:rows:rows]
+				return data[rows:]
+			}
+			b.Columns[i] = b.column(i, rows)
+			return decodeColumn(data, b.Columns[i])
+		})
+}
+
+// isZero reports whether data begins with a column of so many values that are all 0.
+func isZero(data []byte, rows int) bool { return rows <= len(data) && isClear(data[:rows]) }
+
+// isClear reports whether all bytes are 0.
+func isClear(data []byte) bool {
+	for len(data) >= wordValues {
+		if binary.LittleEndian.Uint64(data) != 0 {
+			return false
 		}
-		b.Columns = slices.Grow(b.Columns[:0], columns)[:columns]
-		for i := range b.Columns {
-			b.Columns[i] = b.values[i*rows : (i+1)*rows : (i+1)*rows]
+		data = data[wordValues:]
+	}
+	for _, b := range data {
+		if b != 0 {
+			return false
 		}
-	}, func(i int, data []byte) []byte { return decodeColumn(data, b.Columns[i]) })
+	}
+	return true
 }
 
 // EachColumn decodes a block column by column, and calls fn with each, which the next one overwrites: where there are
@@ -155,41 +208,49 @@ func decodeSame(data []byte, column []int64) []byte {
 	if n <= 0 || len(column) == 0 || end > len(data) {
 		return nil
 	}
-	differences := data[n:end]
-	for len(differences) >= wordValues {
-		if binary.LittleEndian.Uint64(differences) != 0 {
-			return nil
-		}
-		differences = differences[wordValues:]
-	}
-	for _, b := range differences {
-		if b != 0 {
-			return nil
-		}
+	if !isClear(data[n:end]) {
+		return nil
 	}
 	column[0] = value
 	return data[end:]
 }
 
-// skipColumn returns the bytes behind a column of so many values, nil if there are too few.
+// skipColumn returns the bytes behind a column of so many values, nil if there are too few, or one is no number: it
+// accepts what decodeColumn does.
 func skipColumn(data []byte, rows int) []byte {
 	if data == nil {
 		data = []byte{}
 	}
-	for rows >= wordValues && len(data) >= wordValues { // no more values end in a word than are left
-		rows -= bits.OnesCount64(^binary.LittleEndian.Uint64(data) & severalBytes)
-		data = data[wordValues:]
+	rest, left, run := data, rows, 0                    // of bytes that do not end a value
+	for left >= wordValues && len(rest) >= wordValues { // no more values end in a word than are left
+		ends := ^binary.LittleEndian.Uint64(rest) & severalBytes
+		if ends != severalBytes || run > 0 {
+			if run += bits.TrailingZeros64(ends) / 8; run >= longestShort {
+				return decodeColumn(data, make([]int64, rows)) // which knows whether it is too long
+			}
+			if ends != 0 {
+				run = bits.LeadingZeros64(ends) / 8
+			}
+		}
+		left -= bits.OnesCount64(ends)
+		rest = rest[wordValues:]
 	}
-	for ; rows > 0; data = data[1:] {
-		if len(data) == 0 {
+	for ; left > 0; rest = rest[1:] {
+		if len(rest) == 0 {
 			return nil
 		}
-		if data[0] < 0x80 {
-			rows--
+		if run++; rest[0] < 0x80 {
+			left, run = left-1, 0
+		}
+		if run >= longestShort {
+			return decodeColumn(data, make([]int64, rows))
 		}
 	}
-	return data
+	return rest
 }
+
+// longestShort is how many bytes a number has at most that is in range, whatever they are.
+const longestShort = binary.MaxVarintLen64 - 1
 
 // decodeColumn fills a column and returns the bytes behind it, nil if there are too few.
 func decodeColumn(data []byte, column []int64) []byte {

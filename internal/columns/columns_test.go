@@ -44,6 +44,11 @@ func TestWhatIsEncodedIsDecoded(t *testing.T) {
 		if d := cmp.Diff(want, got, cmpopts.EquateEmpty(), cmpopts.IgnoreUnexported(Block{})); d != "" {
 			t.Fatalf("-want +got:\n%s", d)
 		}
+		first, some := rapid.IntRange(0, len(want.Columns)).Draw(t, "first"), &Block{}
+		err = some.DecodeFirst(data[len("before"):], want.Rows(), len(want.Columns), first)
+		if err != nil || !slices.EqualFunc(some.Columns, want.Columns[:first], slices.Equal) {
+			t.Fatalf("the first %d columns are %v: %v", first, some.Columns, err)
+		}
 		wanted := rapid.SliceOfN(rapid.Bool(), len(want.Columns), len(want.Columns)).Draw(t, "wanted")
 		skip, next := func(i int) bool { return wanted[i] }, 0
 		if err := EachColumn(data[len("before"):], want.Rows(), len(want.Columns), skip, func(i int, column []int64) {
@@ -92,6 +97,24 @@ func TestNearlySame(t *testing.T) {
 			}
 		}
 	}
+}
+
+// TestPassedOver: a column that is not wanted is refused whenever it would be if it were, however long its values are.
+func TestPassedOver(t *testing.T) {
+	none := func(int) bool { return false }
+	rapid.Check(t, func(t *rapid.T) {
+		rows, data := rapid.IntRange(1, 40).Draw(t, "rows"), []byte{0}
+		for range rows {
+			longest := rapid.SampledFrom([]int{0, 1, 8, 9, 10, 11}).Draw(t, "bytes")
+			data = append(data, slices.Repeat([]byte{0x80}, rapid.IntRange(0, longest).Draw(t, "more"))...)
+			data = append(data, rapid.ByteRange(0, 2).Draw(t, "last"))
+		}
+		data = data[:len(data)-rapid.IntRange(0, 1).Draw(t, "cut off")]
+		wanted := EachColumn(data, rows, 1, all, func(int, []int64) {})
+		if err := EachColumn(data, rows, 1, none, nil); (err == nil) != (wanted == nil) {
+			t.Fatalf("% x: %v if it is passed over, else %v", data, err, wanted)
+		}
+	})
 }
 
 // TestFormat pins the bytes: files keep them.

@@ -15,8 +15,9 @@ const (
 	// mostAhead bounds how many chunks are decoded while another one is used: each takes some megabytes, and who uses
 	// them is not faster than a few processors decode them.
 	mostAhead = 4
-	// keptColumns bounds the chunks whose memory is used again by the next read: 8 MB for each of mostAhead.
-	keptColumns = 16
+	// keptColumns bounds the chunks whose memory is used again by the next read: 10 MB for each of mostAhead. All
+	// tables that grow with slices have fewer.
+	keptColumns = 20
 )
 
 // chunk is a chunk of a packed table. Its memory is used again.
@@ -118,6 +119,9 @@ func aheadNow() int { return min(runtime.GOMAXPROCS(0), mostAhead) }
 
 // chunksOf returns a statement for the chunks of a table that may have rows of a span (nil: all).
 func (s *Session) chunksOf(name string, of *span) (*sqlite.Stmt, error) {
+	if err := s.settle(); err != nil {
+		return nil, err
+	}
 	which := "SELECT id FROM chunk WHERE name = ?"
 	if of != nil {
 		which += " AND last >= ? AND first <= ?"
@@ -167,6 +171,8 @@ func (c *chunk) unpack(p *packer, decode func() error) (err error) {
 
 // taken returns a chunk whose memory nobody uses.
 func (p *packer) taken() *chunk {
+	p.mutex.Lock()
+	defer p.mutex.Unlock()
 	if n := len(p.free); n > 0 {
 		c := p.free[n-1]
 		p.free = p.free[:n-1]
@@ -177,6 +183,8 @@ func (p *packer) taken() *chunk {
 
 // release gives a chunk back that is used no more.
 func (p *packer) release(c *chunk) {
+	p.mutex.Lock()
+	defer p.mutex.Unlock()
 	if c.take = nil; c.columns <= keptColumns && len(p.free) < mostAhead {
 		p.free = append(p.free, c)
 	}

@@ -288,6 +288,9 @@ func (w *Writer) WriteDerived(d *Derived) error {
 func rewrite[T any](w *Writer, t table[T], rows []T) error {
 	query := "DELETE FROM " + t.name
 	if isPacked(t.name) {
+		if err := w.settle(); err != nil {
+			return w.explain(err)
+		}
 		query = "DELETE FROM chunk WHERE name = '" + t.name + "'"
 		delete(w.lastIDs, t.name)
 	}

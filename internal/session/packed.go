@@ -3,11 +3,11 @@ package session
 import (
 	"cmp"
 	"fmt"
-	"hash/crc32"
 	"math"
 	"reflect"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/clrprof/clrprof/internal/columns"
 	"github.com/klauspost/compress/zstd"
@@ -43,24 +43,17 @@ const (
 // packer compresses and decompresses chunks; it is made when it is first needed.
 type packer struct {
 	encoder *zstd.Encoder
+	mutex   sync.Mutex // of the next two: rows that are kept are decoded by several goroutines
 	decoder *zstd.Decoder
-	buffer  []byte   // a block that is written, not compressed
 	free    []*chunk // whose memory is used again
-}
-
-func (p *packer) compress(data []byte) ([]byte, error) {
-	if p.encoder == nil {
-		var err error
-		if p.encoder, err = zstd.NewWriter(nil, zstd.WithEncoderConcurrency(1),
-			zstd.WithEncoderLevel(zstd.SpeedFastest)); err != nil {
-			return nil, err
-		}
-	}
-	return p.encoder.EncodeAll(data, nil), nil
+	writing []*fresh // in the order in which they are to be written
+	spare   []*fresh // whose memory is used again
 }
 
 // prepare makes what decompresses chunks.
 func (p *packer) prepare() (err error) {
+	p.mutex.Lock()
+	defer p.mutex.Unlock()
 	if p.decoder == nil {
 		p.decoder, err = zstd.NewReader(nil, zstd.WithDecoderConcurrency(mostAhead),
 			zstd.WithDecoderMaxMemory(maxChunkBytes))
@@ -69,6 +62,7 @@ func (p *packer) prepare() (err error) {
 }
 
 func (p *packer) close() {
+	p.discard()
 	if p.decoder != nil {
 		p.decoder.Close()
 	}
@@ -76,24 +70,6 @@ func (p *packer) close() {
 
 // keyColumns is how many columns the key has: the first ones, in a packed table.
 func (t table[T]) keyColumns() int { return strings.Count(t.order, ",") + 1 }
-
-// insertPacked adds rows to a packed table as chunks.
-func insertPacked[T any](s *Session, t table[T], rows []T) error {
-	for part := range slices.Chunk(rows, maxChunkRows) {
-		b := block(t, part)
-		var err error
-		if t.order == "id" {
-			err = s.checkAscending(t.name, b.Columns[0])
-		}
-		if err == nil {
-			err = s.insertChunk(t.name, b)
-		}
-		if err != nil {
-			return fmt.Errorf("writing table %s: %w", t.name, err)
-		}
-	}
-	return nil
-}
 
 // checkAscending refuses ids that do not rise from row to row and above those that are there.
 func (s *Session) checkAscending(name string, ids []int64) error {
@@ -123,42 +99,14 @@ func (s *Session) checkAscending(name string, ids []int64) error {
 	return nil
 }
 
-// block encodes rows by column.
-func block[T any](t table[T], rows []T) *columns.Block {
-	b := &columns.Block{Columns: make([][]int64, len(t.columns))}
-	for i := range b.Columns {
-		b.Columns[i] = make([]int64, 0, len(rows))
-	}
-	c := cells{mode: packCells, block: b}
+// pack makes a block of rows, by column.
+func pack[T any](b *columns.Block, t table[T], rows []T) {
+	b.Resize(len(rows), len(t.columns))
+	c := cells{mode: packCells, block: b, columns: b.Columns}
 	for i := range rows {
-		c.next = 0
+		c.row, c.next = i, 0
 		t.fields(&c, &rows[i])
 	}
-	return b
-}
-
-func (s *Session) insertChunk(name string, b *columns.Block) error {
-	data, err := b.Append(s.packer.buffer[:0])
-	if err != nil {
-		return err
-	}
-	s.packer.buffer = data
-	if data, err = s.packer.compress(data); err != nil {
-		return err
-	}
-	stmt, err := s.conn.Prepare("INSERT INTO chunk (name, first, last, rows, columns, checksum, data) VALUES (?, ?, " +
-		"?, ?, ?, ?, ?)")
-	if err != nil {
-		return err
-	}
-	stmt.BindText(1, name)
-	stmt.BindInt64(2, slices.Min(b.Columns[0]))
-	stmt.BindInt64(3, slices.Max(b.Columns[0]))
-	stmt.BindInt64(4, int64(b.Rows()))
-	stmt.BindInt64(5, int64(len(b.Columns)))
-	stmt.BindInt64(6, int64(crc32.ChecksumIEEE(data)))
-	stmt.BindBytes(7, data)
-	return step(stmt)
 }
 
 // span is a range of the first column of a table, both ends included.
@@ -325,7 +273,8 @@ func rises(key [][]int64, before, row int) bool {
 
 // sortedRows sorts rows by their key, and of those with the same key keeps the last one.
 func sortedRows[T any](t table[T], rows []T) []T {
-	b := block(t, rows)
+	b := &columns.Block{}
+	pack(b, t, rows)
 	declared := declared(t.name)
 	order := make([]int32, len(rows))
 	for i := range order {
@@ -360,6 +309,9 @@ func (s *Session) OnRows(fn func(rows int)) { s.onRows = fn }
 // PackedRows returns how many rows the packed tables have, those that others replace included.
 func (s *Session) PackedRows() (map[string]int64, error) {
 	out := map[string]int64{}
+	if err := s.settle(); err != nil {
+		return nil, s.explain(err)
+	}
 	err := s.each("SELECT name, sum(rows) FROM chunk GROUP BY name", func(stmt *sqlite.Stmt) error {
 		out[stmt.ColumnText(0)] = stmt.ColumnInt64(1)
 		return nil
@@ -371,6 +323,9 @@ func (s *Session) PackedRows() (map[string]int64, error) {
 func (s *Session) expectedRows(name string, of *span) int64 {
 	if of == nil {
 		of = &span{-1 << 63, 1<<63 - 1}
+	}
+	if err := s.settle(); err != nil {
+		return 0 // likewise
 	}
 	stmt, err := s.conn.Prepare("SELECT coalesce(sum(rows), 0) FROM chunk WHERE name = ? AND last >= ? AND first <= ?")
 	if err != nil {

@@ -40,9 +40,9 @@ type cells struct {
 	last int // when reading: as many columns are selected; what a row has in others is 0
 
 	block   *columns.Block
-	columns [][]int64        // those of the block, when it is read
+	columns [][]int64        // those of the block
 	narrow  []columns.Narrow // the same, where they are kept
-	row     int              // of the block, when it is read
+	row     int              // of the block
 	numbers map[string]int64 // of texts that are in the block, when it is made
 	err     error            // a text that the block does not have, or a number out of range
 }
@@ -72,7 +72,7 @@ func (c *cells) otherInt64(p *int64) {
 	case bindCells:
 		c.stmt.BindInt64(c.next, *p)
 	case packCells:
-		c.block.Columns[c.next] = append(c.block.Columns[c.next], *p)
+		c.columns[c.next][c.row] = *p
 	case narrowCells:
 		*p = c.narrow[c.next].At(c.row)
 	default:

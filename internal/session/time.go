@@ -92,21 +92,16 @@ func (w *Writer) WritePathTimes(all iter.Seq[PathTime]) error {
 		if err := rewrite(w, pathTimeTable, nil); err != nil {
 			return err
 		}
-		rows := make([]PathTime, 0, pathTimesAtOnce)
+		rows := packing[PathTime]{table: pathTimeTable}
 		for row := range all {
-			if rows = append(rows, row); len(rows) == cap(rows) {
-				if err := put(w, add, pathTimeTable, rows); err != nil {
-					return err
-				}
-				rows = rows[:0]
+			if err := rows.add(w.Session, &row); err != nil {
+				return w.explain(err)
 			}
 		}
-		return put(w, add, pathTimeTable, rows)
+		rows.end(w.Session)
+		return nil
 	})
 }
-
-// pathTimesAtOnce is how many rows of the call tree are made before they are written: a chunk.
-const pathTimesAtOnce = maxChunkRows
 
 // ProcessTimes returns the table process_time in the order of process.
 func (s *Session) ProcessTimes() ([]ProcessTime, error) { return rows(s, processTimeTable) }

@@ -90,17 +90,20 @@ func TestPathTimeList(t *testing.T) {
 			t.Fatalf("the work of row %d is %+v, want %+v", i, got, want)
 		}
 	}
-	b := block(pathTimeTable, rows[:1]) // a second time
-	if err := w.insertChunk(pathTimeTable.name, b); err != nil {
+	again, unchecked := rows[:1:1], pathTimeTable
+	unchecked.order = "level, id" // what rows are written in
+	if err := put(w, add, unchecked, again); err != nil {
 		t.Fatal(err)
 	}
 	if list, err := w.PathTimeList(); list != nil || err != nil {
 		t.Errorf("rows that do not rise: %v, %v", list, err)
 	}
-	b.Columns[pathFunctionColumn][0] = -1
-	if err := w.insertChunk(pathTimeTable.name, b); err != nil {
+	wrong := packing[PathTime]{table: unchecked}
+	if err := wrong.add(w.Session, &again[0]); err != nil {
 		t.Fatal(err)
 	}
+	wrong.chunk.block.Columns[pathFunctionColumn][0] = -1
+	wrong.end(w.Session)
 	if _, err := w.PathTimeList(); !errors.Is(err, ErrRange) {
 		t.Errorf("a function out of range: %v", err)
 	}

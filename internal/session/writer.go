@@ -218,10 +218,14 @@ func (w *Writer) Batch(fn func() error) error {
 	err := fn()
 	w.inBatch = false
 	if err == nil {
+		err = w.explain(w.settle())
+	}
+	if err == nil {
 		err = w.explain(w.patiently("COMMIT"))
 	}
 	if err != nil {
 		w.lastIDs = nil
+		w.packer.discard()
 	}
 	if err != nil && !w.conn.AutocommitEnabled() { // some errors roll back by themselves
 		err = errors.Join(err, w.explain(sqlitex.ExecuteTransient(w.conn, "ROLLBACK", nil)))
