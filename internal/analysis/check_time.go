@@ -266,7 +266,7 @@ func (c *checker) timeBounds(d *Data, v *session.Derived, inexact q.Nanoseconds)
 // time is measured twice: each of the two is rounded, and what the probes added is taken out of each as far as it goes.
 // What ended in the middle is in one of them only.
 func (d *Data) inexact(whole []measured) q.Nanoseconds {
-	if d.inclusives.rows == 0 {
+	if d.inclusives.rows.Len() == 0 {
 		return 0
 	}
 	if d.anyUncertain() || len(d.TimingRunning) > 0 {

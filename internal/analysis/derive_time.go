@@ -154,6 +154,15 @@ func (p *pathTimes) at(row int) session.PathTime {
 	}
 }
 
+// unmadePaths are the rows of the call tree while they are not in a list, which is 400 bytes for each; nil: they are,
+// or there are none.
+func (x *derivation) unmadePaths() *pathTimes {
+	if x == nil || x.times.nodes == nil || x.made[derivedTimePaths] {
+		return nil
+	}
+	return x.data.pathTimes(x.callTree(), x.onPaths())
+}
+
 // each makes the rows one by one.
 func (p *pathTimes) each(yield func(session.PathTime) bool) {
 	for row := range p.of {

@@ -76,18 +76,34 @@ func (x *extents) at(i int32) extent {
 
 // add adds to an extent one that is known.
 func (x *extents) add(i int32, more *extent) {
-	sum, s, small := x.at(i).Add(*more), &x.small[i], smallExtent{known: true}
-	if s.large != 0 {
-		*x.large.At(int(s.large - 1)) = sum
+	if s := &x.small[i]; s.large == 0 && s.add(more) {
 		return
 	}
-	for k, r := range sum.ranges() {
-		if uint64(r.Min|r.Max) > math.MaxUint32 {
-			x.large.Add(sum)
-			s.large = int32(x.large.Len())
-			return
-		}
-		small.bounds[2*k], small.bounds[2*k+1] = uint32(r.Min), uint32(r.Max)
+	sum := x.at(i).Add(*more)
+	if s := &x.small[i]; s.large == 0 {
+		x.large.Add(sum)
+		s.large = int32(x.large.Len())
+		return
 	}
-	*s = small
+	*x.large.At(int(x.small[i].large - 1)) = sum
+}
+
+// add adds an extent that is known, and reports whether it is small.
+func (s *smallExtent) add(more *extent) bool {
+	all := int64(0)
+	for _, r := range more.ranges() {
+		all |= int64(r.Min | r.Max)
+	}
+	if uint64(all) > math.MaxUint32 {
+		return false
+	}
+	for k, r := range more.ranges() {
+		low, high := uint32(r.Min), uint32(r.Max)
+		if s.known {
+			low, high = min(low, s.bounds[2*k]), max(high, s.bounds[2*k+1])
+		}
+		s.bounds[2*k], s.bounds[2*k+1] = low, high
+	}
+	s.known = true
+	return true
 }

@@ -1,7 +1,7 @@
 package analysis
 
 import (
-	"maps"
+	"slices"
 
 	"github.com/clrprof/clrprof/internal/calltree"
 	"github.com/clrprof/clrprof/internal/pieces"
@@ -13,12 +13,12 @@ import (
 // of their own: there is one for each function, and below it one for each function that it called. Inclusive times are
 // measured: see timing_inclusive in docs/session.md.
 type foldedTimes struct {
-	inside   []bool // by node: below that root, or one
-	end      []bool // by node: it stands for the folded calls that its parent made
-	at       map[int32]int32
-	rows     pieces.List[foldedRow] // of few nodes, by at
-	function []int32                // by node inside: its function
-	caller   []int32                // the same of a pair, else none
+	inside   []bool  // by node: below that root, or one
+	end      []bool  // by node: it stands for the folded calls that its parent made
+	at       []int32 // by node: 1 + the position of its row; 0: it has none
+	rows     pieces.List[foldedRow]
+	function []int32 // by node inside: its function
+	caller   []int32 // the same of a pair, else none
 }
 
 // foldedRow is what a node has of folded calls.
@@ -33,19 +33,17 @@ type foldedRow struct {
 
 // row returns the row of a node, a new one if it has none. It is good until the next one is made.
 func (t *foldedTimes) row(node int32) *foldedRow {
-	at, ok := t.at[node]
-	if !ok {
-		at = int32(t.rows.Len())
-		t.at[node] = at
+	if t.at[node] == 0 {
 		t.rows.Add(foldedRow{})
+		t.at[node] = int32(t.rows.Len())
 	}
-	return t.rows.At(int(at))
+	return t.rows.At(int(t.at[node] - 1))
 }
 
 // of returns the row of a node, an empty one if it has none.
 func (t *foldedTimes) of(node int32) foldedRow {
-	if at, ok := t.at[node]; ok {
-		return *t.rows.At(int(at))
+	if at := t.at[node]; at != 0 {
+		return *t.rows.At(int(at - 1))
 	}
 	return foldedRow{}
 }
@@ -56,7 +54,7 @@ func (t *foldedTimes) clone() *foldedTimes {
 		return nil
 	}
 	out := *t
-	out.at, out.rows = maps.Clone(t.at), pieces.List[foldedRow]{}
+	out.at, out.rows = slices.Clone(t.at), pieces.List[foldedRow]{}
 	for i := range t.rows.Len() {
 		out.rows.Add(*t.rows.At(i))
 	}
@@ -64,7 +62,11 @@ func (t *foldedTimes) clone() *foldedTimes {
 }
 
 // takeOut makes times and calls of nodes what paths show: without those of folded calls, but with what stands for them.
+// Of nil it does nothing.
 func (t *foldedTimes) takeOut(n *nodeTimes) {
+	if t == nil {
+		return
+	}
 	for i, inside := range t.inside {
 		if inside && !n.own.isZero(int32(i)) {
 			r := t.row(int32(i))
@@ -102,11 +104,11 @@ func (d *Data) foldedNodes() []bool {
 // foldedTimes sums what is selected; nil: there is nothing.
 func (d *Data) foldedTimes(probes []probes) *foldedTimes {
 	inside := d.foldedNodes()
-	if inside == nil && d.inclusives.rows == 0 {
+	if inside == nil && d.inclusives.rows.Len() == 0 {
 		return nil
 	}
 	n := d.tree.Len()
-	out := &foldedTimes{inside: inside, end: make([]bool, n), at: map[int32]int32{}, function: make([]int32, n),
+	out := &foldedTimes{inside: inside, end: make([]bool, n), at: make([]int32, n), function: make([]int32, n),
 		caller: make([]int32, n)}
 	if inside == nil {
 		out.inside = make([]bool, n)
@@ -141,6 +143,18 @@ type inclusiveCalls struct {
 	acted int32 // 1 + position of what the operating system did; 0: nothing
 }
 
+// add adds a row, without what the operating system did.
+func (s *inclusiveCalls) add(c *session.TimingInclusiveColumns, row int) {
+	s.ended += q.Count(c.Calls[row])
+	s.made += q.Count(c.Calls[row] - c.Times[row])
+	s.elapsed += q.Nanoseconds(c.Elapsed[row])
+	s.waited += q.Nanoseconds(c.Waited[row])
+	s.eachEnded += q.Count(c.EachCalls[row])
+	s.eachElapsed += q.Nanoseconds(c.EachElapsed[row])
+	s.eachWaited += q.Nanoseconds(c.EachWaited[row])
+	s.eachOff += q.Nanoseconds(c.EachOffCPU[row])
+}
+
 // eachMeasuredInclusive sums the time of folded calls that are selected, and calls fn for each timing that has some:
 // whole is that of all of its calls, each that of each call by itself.
 func (d *Data) eachMeasuredInclusive(fn func(timing int32, whole, each *measured)) {
@@ -148,32 +162,31 @@ func (d *Data) eachMeasuredInclusive(fn func(timing int32, whole, each *measured
 	var sums pieces.List[inclusiveCalls]
 	var waits pieces.List[q.Waits]
 	counters := d.counts.measureFolds(d.in)
-	d.inclusives.each(func(slice, timing int32, r *session.TimingInclusive) {
-		if !d.in.inSlice(slice) || !lets(d.in.timings, timing) {
-			return
-		}
-		if at[timing] == 0 {
-			sums.Add(inclusiveCalls{})
-			at[timing] = int32(sums.Len())
-		}
-		s := sums.At(int(at[timing] - 1))
-		s.ended += r.Calls
-		s.made += r.Calls - r.Times
-		s.elapsed += r.Elapsed
-		s.waited += r.Waited
-		s.eachEnded += r.EachCalls
-		s.eachElapsed += r.EachElapsed
-		s.eachWaited += r.EachWaited
-		s.eachOff += r.EachOffCPU
-		if r.Waits.IsZero() {
-			return
-		}
-		if s.acted == 0 {
-			waits.Add(q.Waits{})
-			s.acted = int32(waits.Len())
-		}
-		w := waits.At(int(s.acted - 1))
-		*w = w.Add(r.Waits)
+	d.inclusives.rows.EachColumns(func(c *session.TimingInclusiveColumns) {
+		d.inclusives.timed.each(c.Slices, c.Timings, func(row int, slice, timing int32) {
+			if !d.in.inSlice(slice) || !lets(d.in.timings, timing) {
+				return
+			}
+			if at[timing] == 0 {
+				sums.Add(inclusiveCalls{})
+				at[timing] = int32(sums.Len())
+			}
+			s := sums.At(int(at[timing] - 1))
+			s.add(c, row)
+			if c.Waits == nil {
+				return
+			}
+			of := c.Waits.At(row)
+			if of.IsZero() {
+				return
+			}
+			if s.acted == 0 {
+				waits.Add(q.Waits{})
+				s.acted = int32(waits.Len())
+			}
+			w := waits.At(int(s.acted - 1))
+			*w = w.Add(of)
+		})
 	})
 	var whole, each measured
 	for i, n := range at {

@@ -159,7 +159,7 @@ func TestUserLines(t *testing.T) {
 				outside++
 			}
 		}
-		if d.foldedNodes() == nil && d.inclusives.rows == 0 { // of folded calls the stacks are not known
+		if d.foldedNodes() == nil && d.inclusives.rows.Len() == 0 { // of folded calls the stacks are not known
 			noZero := cmpopts.IgnoreMapEntries(func(_ sourcePlace, n int64) bool { return n == 0 })
 			if diff := differ.Of(wantInclusive, inclusive, noZero, cmp.AllowUnexported(sourcePlace{})); diff != "" {
 				rt.Errorf("inclusive (-samples +lines):\n%s", diff)

@@ -130,10 +130,18 @@ func (v *Source) EachPathCalls(fn func(*session.PathTime)) error {
 }
 
 func (v *Source) eachPath(stored func(func(*session.PathTime)) error, fn func(*session.PathTime)) error {
-	if v.derived == nil {
+	x := v.derived
+	if x == nil {
 		return stored(fn)
 	}
-	v.derived.need(derivedTimePaths)
+	if rows := x.unmadePaths(); rows != nil {
+		var held session.PathTime
+		for held = range rows.each {
+			fn(&held)
+		}
+		return nil
+	}
+	x.need(derivedTimePaths)
 	for i := range v.derived.PathTimes {
 		fn(&v.derived.PathTimes[i])
 	}
@@ -177,8 +185,7 @@ func (v *Source) storedChildren(list *session.PathTimeList) (*children[session.P
 
 // findBeneath prepares to find times by the path above them. Only the rows are made that are found.
 func (v *Source) findBeneath() error {
-	if x := v.derived; x != nil && x.times.nodes != nil && !x.made[derivedTimePaths] {
-		rows := x.data.pathTimes(x.callTree(), x.onPaths())
+	if rows := v.derived.unmadePaths(); rows != nil {
 		v.beneath = newChildren(treeRows[session.PathTime]{len(rows.of), rows.link, rows.at, nil})
 		return nil
 	}

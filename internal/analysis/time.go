@@ -64,10 +64,10 @@ func (t *timeTables) link(s *session.Session, threads index[session.ThreadID], n
 		func() error { return t.counts.link(t.timings, times) },
 	)
 	if err == nil {
-		err = t.values.read(s, t.timings, times)
+		err = t.values.read(s, timed{t.timings, times})
 	}
 	if err == nil {
-		err = t.inclusives.read(s, t.timings, times)
+		err = t.inclusives.read(s, timed{t.timings, times})
 	}
 	if err != nil {
 		return err
@@ -171,26 +171,32 @@ func (m *measures) all() []measured {
 // measure sums what is selected, by timing.
 func (d *Data) measure() *measures {
 	out := &measures{small: make([]smallMeasure, d.timings.rows), counters: d.counts.measure(d.in, d.timings.rows)}
-	d.values.each(func(slice, timing int32, v *session.TimingValue) {
-		if !lets(d.in.timings, timing) {
-			return
-		}
-		var sum smallSums
-		shown := d.in.moved == nil || !d.in.moved[timing]
-		if shown && slice <= d.in.last {
-			sum.running = int64(v.Calls - v.Ended)
-		}
-		waits := &noWaits
-		if d.in.inSlice(slice) {
-			if shown {
-				sum.calls = int64(v.Calls)
+	d.values.rows.EachColumns(func(c *session.TimingValueColumns) {
+		d.values.timed.each(c.Slices, c.Timings, func(row int, slice, timing int32) {
+			if !lets(d.in.timings, timing) {
+				return
 			}
-			sum.ended, sum.made = int64(v.Ended), int64(v.Made)
-			sum.elapsed, sum.waited, waits = int64(v.Elapsed), int64(v.Waited), &v.Waits
-		}
-		if sum != (smallSums{}) || !waits.IsZero() {
-			out.add(timing, &sum, waits)
-		}
+			var sum smallSums
+			shown := d.in.moved == nil || !d.in.moved[timing]
+			if shown && slice <= d.in.last {
+				sum.running = c.Calls[row] - c.Ended[row]
+			}
+			waits := &noWaits
+			if d.in.inSlice(slice) {
+				if shown {
+					sum.calls = c.Calls[row]
+				}
+				sum.ended, sum.made = c.Ended[row], c.Made[row]
+				sum.elapsed, sum.waited = c.Elapsed[row], c.Waited[row]
+				if c.Waits != nil {
+					acted := c.Waits.At(row)
+					waits = &acted
+				}
+			}
+			if sum != (smallSums{}) || !waits.IsZero() {
+				out.add(timing, &sum, waits)
+			}
+		})
 	})
 	return out
 }
@@ -304,17 +310,23 @@ func (d *Data) nodeTimes() (*nodeTimes, error) {
 	if d.timings.rows == 0 {
 		return nil, nil
 	}
-	n, all := (*nodeTimes)(nil), (*calltree.Merged)(nil)
-	if err := atOnce(func() error { n = d.exclusiveTimes(); return nil },
-		func() error { all = d.merged(); return nil }); err != nil {
-		return nil, err
-	}
+	all := (*calltree.Merged)(nil)
+	n, each := d.readTimes(func() error { all = d.merged(); return nil })
 	n.merged = all.Of
-	if !d.in.selection.singleCalls() { // extremes are those of the whole run, and of whole calls
-		return n, nil
-	}
-	n.extents = &extents{small: make([]smallExtent, all.Len())}
-	return n, d.eachExtreme(func(timing int32, e *session.Extremes) {
+	err := atOnce(func() error { d.addUp(n, each); return nil }, func() error {
+		if !d.in.selection.singleCalls() { // extremes are those of the whole run, and of whole calls
+			return nil
+		}
+		n.extents = &extents{small: make([]smallExtent, all.Len())}
+		return d.addExtremes(n)
+	})
+	n.folded.takeOut(n)
+	return n, err
+}
+
+// addExtremes sums the extents of calls.
+func (d *Data) addExtremes(n *nodeTimes) error {
+	return d.eachExtreme(func(timing int32, e *session.Extremes) {
 		if !lets(d.in.timings, timing) {
 			return
 		}
@@ -347,17 +359,34 @@ func (d *Data) exclusiveTimes() *nodeTimes {
 	if d.timings.rows == 0 {
 		return nil
 	}
-	n, probes := &nodeTimes{own: newSums(d.tree.Len()), threads: make([]threadTime, len(d.Threads))}, d.probesOf()
-	all := d.measure()
+	n, each := d.readTimes(func() error { return nil })
+	d.addUp(n, each)
+	n.folded.takeOut(n)
+	return n
+}
+
+// readTimes reads what was measured of timings, and sums folded calls, while something else is done that fails never.
+func (d *Data) readTimes(meanwhile func() error) (*nodeTimes, *measures) {
+	n, each := &nodeTimes{}, (*measures)(nil)
+	_ = atOnce(meanwhile, // none has an error
+		func() error { n.folded = d.foldedTimes(d.probesOf()); return nil },
+		func() error { each = d.measure(); return nil })
 	if d.addedUpOnce {
 		d.values = timeValues{}
 	}
+	return n, each
+}
+
+// addUp sums the times of timings by node and by thread.
+func (d *Data) addUp(n *nodeTimes, each *measures) {
+	probes := d.probesOf()
+	n.own, n.threads = newSums(d.tree.Len()), make([]threadTime, len(d.Threads))
 	var t, nothing q.Time
-	for i := range all.small {
-		if all.small[i] == (smallMeasure{}) && all.counters == nil {
+	for i := range each.small {
+		if each.small[i] == (smallMeasure{}) && each.counters == nil {
 			continue // most timings of a selection
 		}
-		m := all.of(i)
+		m := each.of(i)
 		thread, node := d.timingThread[i], d.timingNode[i]
 		t = m.correct(processOf(probes, d.threadProcess[thread])).Time
 		c := counts{calls: m.calls, running: m.running, made: m.made}
@@ -368,10 +397,6 @@ func (d *Data) exclusiveTimes() *nodeTimes {
 			n.own.add(p, &nothing, counts{pending: m.running})
 		}
 	}
-	if n.folded = d.foldedTimes(probes); n.folded != nil {
-		n.folded.takeOut(n)
-	}
-	return n
 }
 
 // measured returns the exclusive time of a node with that of folded calls where it passed, in place of what stands for

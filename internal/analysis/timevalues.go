@@ -1,11 +1,9 @@
 package analysis
 
 import (
-	"cmp"
 	"encoding/binary"
 	"fmt"
 
-	q "github.com/clrprof/clrprof/internal/quantity"
 	"github.com/clrprof/clrprof/internal/session"
 )
 
@@ -51,108 +49,88 @@ func (n *numbers) next() int64 {
 
 // timeValues is the table timing_value.
 type timeValues struct {
-	rows    *session.TimingValueList
+	rows session.TimingValueList
+	timed
+}
+
+// timed finds what the rows of a table by slice and timing refer to.
+type timed struct {
 	timings index[session.TimingID]
 	slices  index[session.SliceID]
 }
 
 // read reads the table, and checks the references.
-func (v *timeValues) read(s *session.Session, timings index[session.TimingID],
-	slices index[session.SliceID]) (err error) {
-	v.timings, v.slices = timings, slices
-	v.rows, err = s.TimingValueList(v.check)
+func (v *timeValues) read(s *session.Session, of timed) (err error) {
+	v.timed = of
+	v.rows, err = s.TimingValueList(func(slices, timings []int64) error {
+		return of.check("timing_value", slices, timings)
+	})
 	return err
 }
 
 // check checks the references of rows.
-func (v *timeValues) check(slices, timings []int64) error {
+func (v timed) check(table string, slices, timings []int64) error {
 	last := int64(0) // a slice has many rows, one after the other
 	for i, id := range timings {
 		if at, _ := v.timings.find(session.TimingID(id)); at == none {
-			return fmt.Errorf("%w: a row of timing_value refers to timing %d, which does not exist",
-				session.ErrCorrupt, id)
+			return fmt.Errorf("%w: a row of %s refers to timing %d, which does not exist", session.ErrCorrupt, table,
+				id)
 		}
 		if slices[i] == last {
 			continue
 		}
 		last = slices[i]
 		if _, ok := v.slices.find(session.SliceID(last)); !ok {
-			return fmt.Errorf("%w: a row of timing_value refers to slice %d, which does not exist",
-				session.ErrCorrupt, last)
+			return fmt.Errorf("%w: a row of %s refers to slice %d, which does not exist", session.ErrCorrupt, table,
+				last)
 		}
 	}
 	return nil
 }
 
+// each calls fn for each row with its number and the positions of its slice, or none, and of its timing.
+func (v timed) each(slices, timings []int64, fn func(row int, slice, timing int32)) {
+	slice, last := int32(none), int64(0)
+	for row, id := range timings {
+		if of := slices[row]; of != last {
+			last = of
+			slice, _ = v.slices.find(session.SliceID(of))
+		}
+		timing, _ := v.timings.find(session.TimingID(id))
+		fn(row, slice, timing)
+	}
+}
+
 // each calls fn with each row, and the positions of its slice, or none, and of its timing. The row is overwritten by
 // the next one.
 func (v *timeValues) each(fn func(slice, timing int32, row *session.TimingValue)) {
-	slice, last := int32(none), session.SliceID(0)
 	v.rows.Each(func(r *session.TimingValue) {
-		if r.Slice != last {
-			last = r.Slice
-			slice, _ = v.slices.find(last)
-		}
+		slice, _ := v.slices.find(r.Slice)
 		timing, _ := v.timings.find(r.Timing)
 		fn(slice, timing, r)
 	})
 }
 
-// inclusiveValues is the table timing_inclusive, packed: each of its numbers is a varint, and most are small.
+// inclusiveValues is the table timing_inclusive.
 type inclusiveValues struct {
-	packed  packed
-	rows    int
-	timings index[session.TimingID]
-	slices  index[session.SliceID]
-}
-
-// inclusiveNumbers are the columns of a row.
-func inclusiveNumbers(r *session.TimingInclusive) [18]int64 {
-	return [...]int64{int64(r.Slice), int64(r.Timing), int64(r.Times), int64(r.Calls), int64(r.Elapsed),
-		int64(r.Waited),
-		int64(r.Intervals), int64(r.Voluntary), int64(r.Preempted), int64(r.Faults), int64(r.Reads), int64(r.OffCPU),
-		int64(r.Blocked), int64(r.Ready),
-		int64(r.EachCalls), int64(r.EachElapsed), int64(r.EachWaited), int64(r.EachOffCPU)}
+	rows session.TimingInclusiveList
+	timed
 }
 
 // read reads the table, and checks the references.
-func (v *inclusiveValues) read(s *session.Session, timings index[session.TimingID],
-	slices index[session.SliceID]) error {
-	v.timings, v.slices = timings, slices
-	var wrong error
-	err := s.EachTimingInclusive(func(r *session.TimingInclusive) {
-		timing, _ := timings.find(r.Timing)
-		slice, _ := slices.find(r.Slice)
-		if wrong == nil && (timing == none || slice == none && r.Slice != 0) {
-			wrong = fmt.Errorf("%w: a row of timing_inclusive refers to timing %d and slice %d, one of which does "+
-				"not exist", session.ErrCorrupt, r.Timing, r.Slice)
-		}
-		row := inclusiveNumbers(r)
-		v.packed.add(row[:]...)
-		v.rows++
+func (v *inclusiveValues) read(s *session.Session, of timed) (err error) {
+	v.timed = of
+	v.rows, err = s.TimingInclusiveList(func(slices, timings []int64) error {
+		return of.check("timing_inclusive", slices, timings)
 	})
-	return cmp.Or(err, wrong)
+	return err
 }
 
 // each calls fn as timeValues.each does.
 func (v *inclusiveValues) each(fn func(slice, timing int32, row *session.TimingInclusive)) {
-	var n [18]int64
-	var r session.TimingInclusive
-	for all := (numbers{parts: v.packed}); all.more(); {
-		for i := range n {
-			n[i] = all.next()
-		}
-		r = session.TimingInclusive{Slice: session.SliceID(n[0]), Timing: session.TimingID(n[1]), Times: q.Count(n[2]),
-			Calls:   q.Count(n[3]),
-			Elapsed: q.Nanoseconds(n[4]), Waited: q.Nanoseconds(n[5]),
-			Waits: q.Waits{Intervals: q.Count(n[6]), Voluntary: q.Count(n[7]),
-				Preempted: q.Count(n[8]), Faults: q.Count(n[9]), Reads: q.Count(n[10]), OffCPU: q.Nanoseconds(n[11]),
-				Blocked: q.Nanoseconds(n[12]),
-				Ready:   q.Nanoseconds(n[13])}, EachCalls: q.Count(n[14]), EachElapsed: q.Nanoseconds(n[15]),
-			EachWaited: q.Nanoseconds(n[16]),
-			EachOffCPU: q.Nanoseconds(n[17])}
+	v.rows.Each(func(r *session.TimingInclusive) {
 		slice, _ := v.slices.find(r.Slice)
 		timing, _ := v.timings.find(r.Timing)
-		fn(slice, timing, &r)
-	}
+		fn(slice, timing, r)
+	})
 }

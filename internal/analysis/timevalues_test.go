@@ -20,8 +20,8 @@ func TestTimeValuesReferences(t *testing.T) {
 		{session.TimingValue{Slice: 2, Timing: 1}, true},
 		{session.TimingValue{Slice: -1, Timing: 1}, true},
 	} {
-		values := timeValues{timings: index[session.TimingID]{rows: 1}, slices: index[session.SliceID]{rows: 1}}
-		err := values.check([]int64{int64(tt.row.Slice)}, []int64{int64(tt.row.Timing)})
+		values := timed{index[session.TimingID]{rows: 1}, index[session.SliceID]{rows: 1}}
+		err := values.check("timing_value", []int64{int64(tt.row.Slice)}, []int64{int64(tt.row.Timing)})
 		if errors.Is(err, session.ErrCorrupt) != tt.bad || (err != nil) != tt.bad {
 			t.Errorf("%+v: %v", tt.row, err)
 		}

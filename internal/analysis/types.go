@@ -24,15 +24,15 @@ type TypeTrees struct {
 
 // TypeTrees prepares the trees of what is selected.
 func (d *Data) TypeTrees() (*TypeTrees, error) {
-	bySite, err := d.SiteAmounts()
-	if err != nil {
+	t := &TypeTrees{data: d}
+	if err := atOnce(func() (err error) { t.bySite, err = d.SiteAmounts(); return err },
+		func() error { t.tree = d.merged(); return nil }); err != nil {
 		return nil, err
 	}
-	t := &TypeTrees{data: d, tree: d.merged(), bySite: bySite}
 	t.own = make([]q.Amount, t.tree.Len())
 	t.position = slices.Repeat([]int32{none}, t.tree.Len())
 	t.first = make([]int32, len(d.Types)+1)
-	has := func(site int) bool { return !bySite[site].IsZero() && d.siteNode[site] >= 0 && d.siteType[site] >= 0 }
+	has := func(site int) bool { return !t.bySite[site].IsZero() && d.siteNode[site] >= 0 && d.siteType[site] >= 0 }
 	for i, typ := range d.siteType {
 		if has(i) {
 			t.first[typ+1]++

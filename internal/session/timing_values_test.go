@@ -50,7 +50,7 @@ func TestTimingValueList(t *testing.T) {
 	if _, err := w.TimingValueList(func([]int64, []int64) error { return bad }); !errors.Is(err, bad) {
 		t.Errorf("a bad reference: %v", err)
 	}
-	(*TimingValueList)(nil).Each(func(*TimingValue) { t.Error("no list has a row") })
+	(&TimingValueList{}).Each(func(*TimingValue) { t.Error("no list has a row") })
 }
 
 // TestCallsOfOne: the calls of, and by, one function are those of all that have it.
