@@ -25,6 +25,9 @@ const overheadPart = 1024
 
 // nanoseconds converts a number of ticks, rounded down.
 func (c clock) nanoseconds(ticks uint64) (quantity.Nanoseconds, error) {
+	if ticks == 0 && c.perSecond != 0 {
+		return 0, nil
+	}
 	hi, lo := bits.Mul64(ticks, second)
 	if hi < c.perSecond {
 		if n, _ := bits.Div64(hi, lo, c.perSecond); n <= recording.MaxCounter {

@@ -48,7 +48,7 @@ func (t *times) findEnded(p *process, rows []wire.Timing, last bool) error {
 	changed, count := make([]bool, p.rec.Timings()), 0
 	for i := range t.taken.Len() {
 		own := t.taken.At(i).own()
-		_, before := p.rec.Calls(int(own))
+		before := p.rec.Ended(int(own))
 		ended := t.sums.ended(int(own))
 		changed[own] = changed[own] || ended != uint64(before)
 		if last && !changed[own] && ended != 0 {
@@ -170,6 +170,13 @@ func addWaits(w, o *wire.Waits) error {
 }
 
 func bounded(counters ...uint64) error {
+	all := uint64(0)
+	for _, n := range counters {
+		all |= n
+	}
+	if all <= recording.MaxCounter {
+		return nil
+	}
 	if n := slices.Max(counters); n > recording.MaxCounter {
 		return fmt.Errorf("%w: a counter of %d", wire.ErrCorrupt, n)
 	}
@@ -195,6 +202,9 @@ func (t *times) value(i int, v *session.TimingValue) error {
 
 // waits converts what the operating system did. Open is what passed in an interval that did not end.
 func (c *clock) waits(w *wire.Waits, open uint64) (quantity.Waits, error) {
+	if open == 0 && *w == (wire.Waits{}) { // in nearly all
+		return quantity.Waits{}, nil
+	}
 	out := quantity.Waits{Intervals: quantity.Count(w.Intervals), Voluntary: quantity.Count(w.Voluntary),
 		Preempted: quantity.Count(w.Preempted),
 		Faults:    quantity.Count(w.Faults), Reads: quantity.Count(w.Reads)}

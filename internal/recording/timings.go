@@ -120,6 +120,16 @@ func (p *Process) Calls(i int) (began, ended quantity.Count) {
 	return v.Calls, v.Ended
 }
 
+// Ended is how many calls of a timing that ended slices hold.
+func (p *Process) Ended(i int) quantity.Count {
+	small, large := p.timings.rows.At(i)
+	if large != nil {
+		return large.ended
+	}
+	calls, _, _ := small.Counters()
+	return quantity.Count(calls)
+}
+
 // WaitingTimings is how many timings are not written.
 func (p *Process) WaitingTimings() int { return len(p.timings.fresh) }
 
@@ -139,6 +149,9 @@ func (p *Process) GrowTimings(first int, totals []session.TimingValue, last bool
 	t, r := &p.timings, p.recording
 	for k := range totals {
 		total, i := &totals[k], first+k
+		if t.isCounted(i, total) {
+			continue
+		}
 		before := t.counted(i)
 		total.Waited = waited(total.Waited, total, &before, last)
 		grown, ok := difference(total, &before)
@@ -183,6 +196,15 @@ func (t *timings) counted(i int) session.TimingValue {
 	calls, made, elapsed := small.Counters()
 	return session.TimingValue{Calls: quantity.Count(calls), Ended: quantity.Count(calls), Made: quantity.Count(made),
 		Elapsed: quantity.Nanoseconds(elapsed)}
+}
+
+// isCounted reports whether a timing has counted what slices hold of it; false, too, where that takes long to say.
+func (t *timings) isCounted(i int, total *session.TimingValue) bool {
+	if row, large := t.rows.At(i); large == nil && total.Waited == 0 && total.Waits.IsZero() {
+		small, ok := NewSmallTiming(uint64(total.Calls), uint64(total.Ended), uint64(total.Made), uint64(total.Elapsed))
+		return ok && small == *row
+	}
+	return false
 }
 
 // setCounted keeps it. No number is negative: they only grow, from zero.
