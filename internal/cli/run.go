@@ -527,10 +527,8 @@ func (r *runFlags) options(e *environment, command []string) (collect.Options, e
 	facts[session.KeyMode] = r.mode()
 	facts[session.KeyCommand], facts[session.KeyDirectory], facts[session.KeyOptions] = string(
 		arguments), directory, string(set)
-	rules, mine := r.plan.rules(), r.plan.mineRules()
-	if mine.Check() != nil { // with --time that was refused; without, only clrprof itself must understand it
-		mine = instrument.Rules{}
-	}
+	// What the agent cannot read of --mine was refused with --time; without, only clrprof itself must understand it.
+	rules, mine := r.plan.rules(), r.plan.mineRules().Readable()
 	return collect.Options{
 		Launch: launch.Options{Command: command, MemoryLimit: limit, Nodes: mostNodes(memory()), StackDepth: r.depth,
 			Environment: os.Environ(),

@@ -66,6 +66,22 @@ func (r Rules) Check() error {
 	return nil
 }
 
+// Readable are those of the rules that the agent can read.
+func (r Rules) Readable() Rules {
+	one := func(patterns []pattern.Pattern) (out []pattern.Pattern) {
+		for _, p := range patterns {
+			if (Rules{pattern.Rules{Include: []pattern.Pattern{p}}}).Check() == nil {
+				out = append(out, p)
+			}
+		}
+		return out
+	}
+	r.Include, r.Exclude = one(r.Include), one(r.Exclude)
+	r.Include = r.Include[:min(len(r.Include), MaxPatterns)]
+	r.Exclude = r.Exclude[:min(len(r.Exclude), MaxPatterns-len(r.Include))]
+	return r
+}
+
 // Keeps says whether a function is recorded as far as patterns go: module is the file name, typ the declaring type and
 // method the method, as in metadata.
 func (r Rules) Keeps(module, typ, method string) bool {

@@ -1,6 +1,7 @@
 package instrument_test
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -114,6 +115,20 @@ func wildcard(pattern, name string) bool {
 		return name != "" && pattern[0] == name[0] && wildcard(pattern[1:], name[1:])
 	}
 	return wildcard(pattern[1:], name) || name != "" && wildcard(pattern, name[1:])
+}
+
+// TestReadable: a pattern that the agent cannot read leaves the others as they are.
+func TestReadable(t *testing.T) {
+	r := instrument.NewRules([]string{"Shop.*", "/^Web[.]/", "", "Tools.dll"},
+		[]string{"Shop.Old.*", strings.Repeat("x", instrument.MaxPattern+1)})
+	if diff := cmp.Diff([]string{"+Shop.*", "+Tools.dll", "-Shop.Old.*"}, r.Readable().Lines()); diff != "" {
+		t.Errorf("(-want +have)\n%s", diff)
+	}
+	many := instrument.NewRules(slices.Repeat([]string{"A.*"}, instrument.MaxPatterns-1),
+		slices.Repeat([]string{"B.*"}, instrument.MaxPatterns))
+	if n := len(many.Readable().Lines()); n != instrument.MaxPatterns {
+		t.Errorf("%d patterns are left of too many, want %d", n, instrument.MaxPatterns)
+	}
 }
 
 // TestWildcards: a module has two names, with its extension and without.
