@@ -94,13 +94,14 @@ namespace Problems
         public static void Send(int count)
         {
             for (int i = 0; i < count; i++)
-                Deliver(Thread.CurrentThread).Wait();
+                Deliver().Wait();
         }
 
         /// <summary>Is done 20 ms after the thread blocks: before, it looks for some time whether that is so, which is long on
         /// a busy machine.</summary>
-        static async Task Deliver(Thread waiter)
+        static async Task Deliver()
         {
+            Thread waiter = Thread.CurrentThread;
             var done = new TaskCompletionSource<bool>(TaskCreationOptions.RunContinuationsAsynchronously);
             new Thread(() =>
             {
