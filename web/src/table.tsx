@@ -66,6 +66,7 @@ function width(c: Column, first: number, least: number): string {
   const room = (from: number, to: number) => `minmax(${Math.max(from, least)}px, ${Math.max(to, least)}px)`;
   if (c.key === "place") return "minmax(190px, 2fr)";
   if (c.key === "text") return "minmax(240px, 4fr)"; // of a mark
+  if (c.key === "route") return "minmax(220px, 3fr)";
   if (c.key === "function") return "minmax(240px, 4fr)"; // of a place, which says little without it
   if (first) return c.kind === "name" ? `minmax(${first}px, 4fr)` : isNumeric(c) ? room(72, 112) : "minmax(120px, 1fr)";
   switch (c.kind) {
