@@ -106,8 +106,13 @@ func (s *sandbox) dragRange(b *webtest.Browser) {
 	openView(b, "overview")
 	b.Until(`document.querySelector(".charts .u-over") && !document.querySelector(".waiting, .stale") &&
 		[...document.querySelectorAll(".charts .u-title")].some(e => e.innerText.startsWith("process.resident"))`)
-	box := webtest.Eval[[]float64](b, `(() => { document.querySelector(".charts").scrollIntoView();
-		const b = document.querySelector(".charts .u-over").getBoundingClientRect(); return [b.left, b.top, b.width, b.height]; })()`)
+	// Where it lies once it has not moved from one picture to the next.
+	b.Until(`(() => { document.querySelector(".charts").scrollIntoView();
+		const over = document.querySelector(".charts .u-over"), b = over.getBoundingClientRect(), box = [b.left, b.top, b.width, b.height];
+		const still = window.settled?.over === over && String(window.settled.box) === String(box);
+		requestAnimationFrame(() => requestAnimationFrame(() => window.settled = { over, box }));
+		return still; })()`)
+	box := webtest.Eval[[]float64](b, `window.settled.box`)
 	x, y := box[0]+2, box[1]+box[3]/2
 	b.Do(chromedp.MouseEvent("mouseMoved", x, y), chromedp.MouseEvent("mousePressed", x, y, chromedp.ButtonLeft),
 		chromedp.MouseEvent("mouseMoved", x+box[2]/4, y, chromedp.ButtonLeft),

@@ -53,8 +53,9 @@ export function TimelineView() {
   const { value, error } = useLoad("timeline", (more) => get<Timeline>("timeline", {}, more));
   const counters = value?.counters ?? [], name = param("counter") || (counters.some((c) => c.name === usual) ? usual : "");
   const counted = useLoad("counter " + name, (more) => name ? get<CounterPoints>("counter", { name }, more) : Promise.resolve(undefined));
+  const drawn = useSame(value), drawnCounter = useSame(counted.value);
   if (error) return <Failed error={error} />;
-  if (!value) return <section class="timeline"><h2>Over time</h2><Waiting /></section>; // it has its room, so that nothing jumps
+  if (!value || !drawn) return <section class="timeline"><h2>Over time</h2><Waiting /></section>; // it has its room, so that nothing jumps
   if (!ending(value)) return null;
   return <section class="timeline" aria-label="What happened when">
     <header><h2>Over time</h2><p>{isFile ? "" : "Drag to look at a span: every view follows it. "}{value.pauses.length ? "Grey: nothing was recorded. " : ""}{param("time")
@@ -63,7 +64,7 @@ export function TimelineView() {
         {counters.map((c) => <option key={c.name} value={c.name} title={c.about}>{c.name}</option>)}</select></label> : null}</header>
     {name && counted.loading && counted.value === undefined ? <Waiting /> : null}
     {counted.error ? <Failed error={counted.error} /> : null}
-    <Charts data={value} counter={counted.value} dark={theme.value} />
+    <Charts data={drawn} counter={drawnCounter} dark={theme.value} />
   </section>;
 }
 
@@ -71,6 +72,13 @@ export function TimelineView() {
 function ending(t: Timeline): number {
   const made = t.slices.some((s) => s.bytes > 0) || t.usage.length > 1 || t.marks.length > 0 || !!t.gcs?.rows.length;
   return made ? Math.max(t.slices.at(-1)?.end_ns ?? 0, t.usage.at(-1)?.end_ns ?? 0) / 1e9 : 0;
+}
+
+/** What it was before, if that says the same: what is loaded again is not drawn anew, while somebody may be dragging over it. */
+function useSame<T>(value: T): T {
+  const kept = useRef(value);
+  if (kept.current !== value && JSON.stringify(kept.current) !== JSON.stringify(value)) kept.current = value;
+  return kept.current;
 }
 
 function Charts({ data, counter, dark }: { data: Timeline; counter?: CounterPoints; dark: string }) {
