@@ -17,11 +17,10 @@ func (t *asyncTree) readSelected(v *Source) error {
 	if err := t.read(v); err != nil {
 		return err
 	}
-	shown, all := v.selection.unfiltered()
-	if all || !t.hasMachine() {
+	if v.selection.isUnfiltered() || !t.hasMachine() {
 		return nil
 	}
-	source, err := Open(v.session, shown)
+	source, err := Open(v.session, v.selection.unfiltered())
 	if err != nil {
 		return err
 	}

@@ -53,17 +53,20 @@ type Selection struct {
 
 // IsZero reports whether everything is selected, and shown as it was recorded.
 func (s Selection) IsZero() bool {
-	return !s.InTime() && !s.InGCs() && len(s.Processes) == 0 && len(s.Threads) == 0 && !s.byName() && s.asRecorded()
+	return len(s.Processes) == 0 && s.isUnfiltered() && s.asRecorded()
 }
 
 // asRecorded reports whether stacks are shown as they were.
 func (s Selection) asRecorded() bool { return len(s.hidden) == 0 && s.code == nil && !s.FoldRecursion }
 
-// unfiltered is a selection of all that the selected processes did, with stacks as this one shows them, and whether
-// that is this one.
-func (s Selection) unfiltered() (whole Selection, isThis bool) {
-	isThis = !s.InTime() && !s.InGCs() && len(s.Threads) == 0 && !s.byName()
-	return Selection{Processes: s.Processes, FoldRecursion: s.FoldRecursion, hidden: s.hidden, code: s.code}, isThis
+// isUnfiltered reports whether all is selected that the selected processes did.
+func (s Selection) isUnfiltered() bool {
+	return !s.InTime() && !s.InGCs() && len(s.Threads) == 0 && !s.byName()
+}
+
+// unfiltered is a selection of all that the selected processes did, with stacks as this one shows them.
+func (s Selection) unfiltered() Selection {
+	return Selection{Processes: s.Processes, FoldRecursion: s.FoldRecursion, hidden: s.hidden, code: s.code}
 }
 
 // InTime reports whether there is a span of time.

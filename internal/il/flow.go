@@ -164,13 +164,8 @@ func (f *flow[V]) step(i *Instruction) error {
 	}
 	made := f.domain.use(i, s, taken)
 	f.stack = f.stack[:len(f.stack)-pop]
-	var unknown V
-	for n := range push {
-		if n == push-1 {
-			f.stack = append(f.stack, made)
-		} else {
-			f.stack = append(f.stack, unknown)
-		}
+	if push > 0 { // one value: only dup makes two
+		f.stack = append(f.stack, made)
 	}
 	return nil
 }

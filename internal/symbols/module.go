@@ -32,6 +32,7 @@ type moduleFile struct {
 	machines   map[clrmeta.Token]clrmeta.StateMachine
 	tests      map[clrmeta.Token]string                     // attributes by method; nil until something needs them
 	mapped     map[clrmeta.Token][]route                    // routes that its code gives to methods; likewise
+	isWeb      bool                                         // it refers to ASP.NET Core; known where mapped is
 	siblingsOf map[clrmeta.Token]map[string][]clrmeta.Token // by type and siblingName
 	closuresOf map[clrmeta.Token][]clrmeta.Token            // by the type around them
 	loadPDB    func() (*ppdb.PDB, error)                    // nil without symbols; reads them again

@@ -33,11 +33,17 @@ const aspNetCore = "Microsoft.AspNetCore."
 // routeOf returns the routes of a function of user code, or of the method that it is the state machine of; "": none is
 // known.
 func (r *resolver) routeOf(f *moduleFile, row *session.Function) string {
-	if f.meta == nil || row.Kind != session.FunctionMethod || !r.isUser(row.Module) || !f.refersTo(aspNetCore) {
+	if f.meta == nil || row.Kind != session.FunctionMethod || !r.isUser(row.Module) {
 		return ""
 	}
 	if f.mapped == nil {
-		f.mapped = r.mappedIn(f)
+		f.mapped, f.isWeb = map[clrmeta.Token][]route{}, f.refersTo(aspNetCore)
+		if f.isWeb {
+			f.mapped = r.mappedIn(f)
+		}
+	}
+	if !f.isWeb {
+		return ""
 	}
 	method := f.written(row)
 	routes := slices.Concat(f.mapped[method], f.actionRoutes(method))
