@@ -2,6 +2,7 @@ package web_test
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -177,4 +178,41 @@ func (p *page) sibling(path int64, at int) string {
 		p.t.Fatalf("no row %d below path %d", at, path)
 	}
 	return strings.TrimSpace(fmt.Sprint(below.Rows[0].Values[0]))
+}
+
+// wholeNames are the own names of functions, without namespace, class and parameters, that end within their cells.
+const wholeNames = `[...document.querySelectorAll(".rows .name .file")].map(of => of.nextSibling).filter(own => {
+	const range = document.createRange();
+	range.selectNodeContents(own);
+	const last = [...range.getClientRects()].at(-1);
+	return last.right <= own.parentElement.closest(".name").getBoundingClientRect().right;
+}).map(own => own.textContent)`
+
+// TestLongNames: where a function's name has no room, its parameters are cut first, then its namespace and class, and
+// its own name is whole, in operators, constructors and generic methods, too.
+func TestLongNames(t *testing.T) {
+	t.Parallel()
+	b := sessiontest.New()
+	process := b.Process("long", 7)
+	module, thread := b.Module(process, "Long.dll", true), b.Thread(process, "main")
+	class := "Company.Product." + strings.Repeat("Service", 20)
+	own := []string{"Handle", "Handle<System.Collections.Generic.List<Company.Order>>", ".ctor", "operator <", "<lambda #0_9>"}
+	for i, name := range own {
+		full := class + "." + name + "(" + strings.Repeat("Company.Order, ", 20) + "int)"
+		b.Allocate(1, thread, b.Type(module, "Long.Text"), 1, q.Bytes(24+8*i),
+			sessiontest.Frame{Function: b.Function(module, full, "/src/Program.cs", 1), Line: 2})
+	}
+	p := open(t, b)
+	for _, view := range []string{"functions", "calltree"} {
+		p.visit("view="+view, ".rows .row:not(.head)")
+		p.until(fmt.Sprintf(`document.querySelectorAll(".rows .name .file").length === %d`, len(own)))
+		whole := eval[[]string](p, wholeNames)
+		want := []string{"Handle", "Handle", ".ctor", "operator <", "<lambda #0_9>"}
+		slices.Sort(whole)
+		slices.Sort(want)
+		if !slices.Equal(whole, want) {
+			t.Errorf("%s: functions whose names are whole: %q, want %q", view, whole, want)
+		}
+	}
+	p.refused()
 }

@@ -2,6 +2,7 @@
 import type { ComponentChildren } from "preact";
 import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import type { Column, Link, Row, Sheet } from "./api";
+import { functionName } from "./names";
 import { isFile } from "./offline";
 import { viewAddress } from "./state";
 import { chosenText, hasPercents, titled } from "./units";
@@ -96,7 +97,7 @@ export function Cell({ row, column, at }: { row: Row; column: Column; at: number
     return <span class="cell number share"><i style={{ width: share + "%" }} />{text && <b>{text}</b>}</span>;
   }
   const full = column.kind === "name" ? clean(row.values[at]) : isNumeric(column) ? undefined : text; // there may be no room for it
-  return <span class={"cell " + (isNumeric(column) ? "number" : "text")} title={full}>{isNumeric(column) ? text : withLine(text)}</span>;
+  return <span class={"cell " + (isNumeric(column) ? "number" : "text")} title={full}>{isNumeric(column) ? text : column.kind === "name" ? nameText(text) : withLine(text)}</span>;
 }
 
 /** A text of which the line at its end, as in Program.cs:72, is seen however little room there is: it is cut before it. */
@@ -104,6 +105,8 @@ function withLine(text: string): ComponentChildren {
   const [, file, line] = /^(.+)(:\d+)$/.exec(text) ?? [];
   return line ? <><span class="file" style={{ maxWidth: `calc(100% - ${line.length}ch)` }}>{file}</span>{line}</> : text;
 }
+
+const nameText = (text: string) => functionName(text) ?? withLine(text);
 
 export const linkAddress = ({ view, ...more }: Link) => viewAddress(view, { ...more, time: more.gc ? "" : undefined });
 
@@ -113,8 +116,8 @@ const isThere = (link: Link) => !isFile || !(link.gc || link.process || link.thr
 export function nameOf(row: Row, at: number): ComponentChildren {
   const text = row.texts[at] ?? "";
   const full = clean(row.values[at]);
-  if (!row.link || !isThere(row.link)) return <span title={full}>{withLine(text)}</span>;
-  return <a href={linkAddress(row.link)} title={full}>{withLine(text)}</a>;
+  if (!row.link || !isThere(row.link)) return <span title={full}>{nameText(text)}</span>;
+  return <a href={linkAddress(row.link)} title={full}>{nameText(text)}</a>;
 }
 
 /** What is sorted with the greatest first; numbers, addresses, moments and names begin with the least. */
