@@ -22,11 +22,12 @@ export function functionParts(name: string): [string, string, string] | undefine
 }
 
 const twist = 20; // pixels before a name that can be opened
+const letter = 0.92; // of a digit's width: what names need in most fonts
 
 /** A name that is cut in its parameters first, then in its namespace and class: the function's own name is seen however little room there is. */
 export function functionName(name: string): ComponentChildren {
   const parts = functionParts(name);
   if (!parts) return undefined;
   const [of, own, rest] = parts;
-  return <><span class="file" style={{ maxWidth: `calc(100% - ${own.length + 1}ch - ${twist}px)` }}>{of}</span>{own}{rest}</>;
+  return <><span class="file" style={{ maxWidth: `calc(100% - ${Math.ceil(own.length * letter) + 1}ch - ${twist}px)` }}>{of}</span>{own}{rest}</>;
 }
