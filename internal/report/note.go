@@ -120,6 +120,7 @@ const (
 	FindingParts         NoteKind = "parts"          // of what, CPU time or bytes, and functions with their shares
 	FindingFramework     NoteKind = "framework"      // the share of bytes that no user code called for, and the bytes
 	FindingAllCode       NoteKind = "all-code"       // of all code: a share and a type, a share and a function
+	FindingAllTypes      NoteKind = "all-types"      // of all code: a share and a type
 	FindingInteractions  NoteKind = "interactions"   // times: all, the recording; calls; a text, its time, a place
 	FindingRule          NoteKind = "rule"           // the title of a rule, what it says, and its id
 )

@@ -142,14 +142,26 @@ func (s *Summary) findMost() {
 		return
 	}
 	s.find(nil, FindingFramework, q.PercentOf(s.Outside.Bytes, s.Total.Bytes), s.Outside.Bytes)
+	s.findAllCode()
+}
+
+// findAllCode says which type and which function have most bytes, of whatever code. What stands for code that is not
+// recorded is no function.
+func (s *Summary) findAllCode() {
 	types, functions := s.section("types_by_bytes"), s.section("functions_by_exclusive_bytes")
-	if types == nil || functions == nil || len(types.Rows) == 0 || len(functions.Rows) == 0 {
+	if types == nil || functions == nil || len(types.Rows) == 0 {
 		return
 	}
-	typ, function := &types.Rows[0], &functions.Rows[0]
-	s.find(nil, FindingAllCode, q.PercentOf(typ.values.Inclusive.Bytes, s.Total.Bytes),
-		s.context.shortTypeName(typ.typ), q.PercentOf(function.values.Exclusive.Bytes, s.Total.Bytes),
-		s.context.frameName(function.function))
+	typ := &types.Rows[0]
+	share, name := q.PercentOf(typ.values.Inclusive.Bytes, s.Total.Bytes), s.context.shortTypeName(typ.typ)
+	for i := range functions.Rows {
+		if f := &functions.Rows[i]; f.function != 0 && !s.context.isExcluded(f) {
+			s.find(nil, FindingAllCode, share, name, q.PercentOf(f.values.Exclusive.Bytes, s.Total.Bytes),
+				s.context.frameName(f.function))
+			return
+		}
+	}
+	s.find(nil, FindingAllTypes, share, name)
 }
 
 // findNothing says why a recording of calls has none, where the flags are why: it was not paused, and all of it is

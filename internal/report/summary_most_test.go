@@ -35,6 +35,15 @@ func TestNothingStandsOut(t *testing.T) {
 	if _, kinds := findings(t, r); !cmp.Equal(kinds, []NoteKind{FindingMostBytes, FindingFramework, FindingAllCode}) {
 		t.Errorf("the summary finds %v", kinds)
 	}
+	s, err := r.Summarize(Options{Top: 5})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range s.Findings {
+		if f.Kind == FindingAllCode && !cmp.Equal(f.Facts[3], any("Program.Main")) {
+			t.Errorf("of all code, most bytes are of %v, want the recorded function with most", f.Facts[3])
+		}
+	}
 	table, err := r.Build(callTreeView, Options{Hot: true})
 	if err != nil {
 		t.Fatal(err)

@@ -133,7 +133,8 @@ var sentences = map[report.NoteKind]string{
 	report.FindingMostWork: "No single place in your code takes much CPU time: the largest is %s (%s), %s.",
 	report.FindingFramework: "%s of all bytes (%s) were allocated by framework code that your code did not call; " +
 		"--all-code shows it.",
-	report.FindingAllCode: "Of all code: %s of all bytes are of type %s, and %s are allocated by %s.",
+	report.FindingAllTypes: "Of all code: %s of all bytes are of type %s.",
+	report.FindingAllCode:  "Of all code: %s of all bytes are of type %s, and %s are allocated by %s.",
 	report.FindingInteractions: "Database commands and HTTP requests took %s in all, in a recording of %s (%s calls; the " +
 		"view interactions lists them). The largest part is %s: %s, called in %s.",
 	report.FindingRule: "%s: %s (rule %s)",
