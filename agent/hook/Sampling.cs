@@ -58,7 +58,7 @@ namespace Clrprof.Meters
                         RuntimeHelpers.PrepareMethod(method.MethodHandle);
         }
 
-        // Is told of each instrument, by the thread that makes it.
+        // Gets each instrument, by the thread that makes it.
         static void Publish(Instrument instrument, MeterListener listener)
         {
             try

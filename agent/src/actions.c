@@ -27,7 +27,7 @@ static void change_levels(uint64_t actions, uint32_t point)
     for (uint32_t i = 0; i < sizeof order / sizeof *order; i++)
         for (uint32_t level = WIRE_LEVEL_GLOBAL; level <= WIRE_LEVEL_THREAD; level++)
             if (has(actions, point, level, order[i]))
-                control_change(level, order[i], thread); /* else it is told that there was no room */
+                control_change(level, order[i], thread); /* else the caller learns that there was no room */
     control_changes_end(since);
 }
 

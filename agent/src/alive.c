@@ -11,7 +11,7 @@ struct cohort { /* objects of one site and one birth in one generation */
     uint64_t objects, bytes;
 };
 
-static void tell_cohort(const struct cohort *c, uint32_t generation)
+static void report_cohort(const struct cohort *c, uint32_t generation)
 {
     struct {
         uint32_t site, generation, born, reserved;
@@ -22,10 +22,10 @@ static void tell_cohort(const struct cohort *c, uint32_t generation)
 }
 
 /* Neighbours on the heap are often of one site and birth, and a site's objects come together after compaction: a small
- * direct-mapped table collects most of a cohort before it is told. The reader adds up what is told in parts. */
+ * direct-mapped table collects most of a cohort before it is reported. The reader adds up what is reported in parts. */
 #define COHORT_SLOTS 4096u
 
-static void tell_alive_in(uint32_t generation, struct cohort *slots)
+static void report_alive_in(uint32_t generation, struct cohort *slots)
 {
     memset(slots, 0, COHORT_SLOTS * sizeof *slots);
     for (uint64_t i = 0; i < gc_after.n; i++) {
@@ -35,13 +35,13 @@ static void tell_alive_in(uint32_t generation, struct cohort *slots)
         for (uintptr_t at = heap_next(b->start, b->used); at < b->used; at = heap_next(at, b->used)) {
             const struct shadow *s = heap_find(at);
             uint64_t bytes = (uint64_t)s->size << 3;
-            if ((s->site & SHADOW_PENDING) != 0 || s->site == SHADOW_LEFT_OUT) { /* a thread stopped before it knew the site, which is not told an object either */
+            if ((s->site & SHADOW_PENDING) != 0 || s->site == SHADOW_LEFT_OUT) { /* a thread stopped before it knew the site, which has no object to report either */
                 at += bytes == 0 ? 8 : bytes;
                 continue;
             }
             struct cohort *c = &slots[(s->site * 31 + s->born) % COHORT_SLOTS];
             if (c->site != s->site || c->born != s->born) {
-                tell_cohort(c, generation);
+                report_cohort(c, generation);
                 *c = (struct cohort){s->site, s->born, 0, 0};
             }
             c->objects++;
@@ -50,10 +50,10 @@ static void tell_alive_in(uint32_t generation, struct cohort *slots)
         }
     }
     for (uint32_t i = 0; i < COHORT_SLOTS; i++)
-        tell_cohort(&slots[i], generation);
+        report_cohort(&slots[i], generation);
 }
 
-void alive_tell(void)
+void alive_report(void)
 {
     struct cohort *slots = private_alloc(COHORT_SLOTS * sizeof *slots);
     if (slots == NULL) {
@@ -62,7 +62,7 @@ void alive_tell(void)
     }
     arena_lock();
     for (uint32_t generation = 0; generation < WIRE_GENERATION_COUNT; generation++)
-        tell_alive_in(generation, slots);
+        report_alive_in(generation, slots);
     __atomic_store_n(&arena.header->alive_known, 1, __ATOMIC_RELAXED);
     __atomic_fetch_add(&code_epoch, 1, __ATOMIC_RELEASE); /* no thread counts what it allocates from here on */
     arena_unlock();

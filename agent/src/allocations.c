@@ -56,13 +56,13 @@ static void read_table(uintptr_t object, uint32_t *base, uint32_t *component)
     *base = table[1];
 }
 
-/* What the runtime says; if it cannot, what the MethodTable says, and then *told is false. */
-static uint64_t ask_heap_bytes(uintptr_t object, bool *told)
+/* What the runtime says; if it cannot, what the MethodTable says, and then *reported is false. */
+static uint64_t ask_heap_bytes(uintptr_t object, bool *reported)
 {
     uint32_t base, component;
     size_t size = 0;
-    *told = SLOT(info, INFO_GET_OBJECT_SIZE2, uintptr_t, size_t *)(info, object, &size) >= 0;
-    if (*told)
+    *reported = SLOT(info, INFO_GET_OBJECT_SIZE2, uintptr_t, size_t *)(info, object, &size) >= 0;
+    if (*reported)
         return (size + 7) & ~UINT64_C(7);
     read_table(object, &base, &component);
     return heap_bytes(object, base, component);
@@ -70,9 +70,9 @@ static uint64_t ask_heap_bytes(uintptr_t object, bool *told)
 
 static void read_layout(struct class_info *c, uintptr_t object)
 {
-    bool told;
+    bool reported;
     read_table(object, &c->base, &c->component);
-    c->ask = heap_bytes(object, c->base, c->component) != ask_heap_bytes(object, &told) || !told;
+    c->ask = heap_bytes(object, c->base, c->component) != ask_heap_bytes(object, &reported) || !reported;
 }
 
 static struct class_info *class_of(struct thread *t, uintptr_t class_id, uintptr_t object)
@@ -231,8 +231,8 @@ static void count_object(struct thread *t, uintptr_t object, uintptr_t class_id,
 {
     uintptr_t innermost = at != 0 ? at : stack_begin(t, fp);
     struct class_info *c = class_of(t, class_id, object);
-    bool told;
-    uint64_t bytes = c->ask ? ask_heap_bytes(object, &told) : heap_bytes(object, c->base, c->component);
+    bool reported;
+    uint64_t bytes = c->ask ? ask_heap_bytes(object, &reported) : heap_bytes(object, c->base, c->component);
     lifetime_note_pending(t, object, bytes);
     if (timings_noted) {
         t->timing = timer_of_object(fp);
@@ -264,8 +264,8 @@ static void forget_code(struct thread *t, uint32_t epoch)
  * after the last collection, at which all that was allocated is dead or alive. */
 static COLD bool is_left_out(uintptr_t object)
 {
-    bool told;
-    uint64_t bytes = ask_heap_bytes(object, &told);
+    bool reported;
+    uint64_t bytes = ask_heap_bytes(object, &reported);
     if (!events_leave_out(bytes))
         return false;
     if (!is_frozen(object))
@@ -277,18 +277,18 @@ static COLD bool is_left_out(uintptr_t object)
 static COLD struct thread *prepare_thread(uintptr_t object)
 {
     struct thread *t = current_thread;
-    bool told;
+    bool reported;
     if (!arena_is_ours())
         return current_thread = NULL; /* so that this way is always taken */
     if (is_left_out(object))
         return NULL;
     if (t != NULL && t->busy) {
-        loss(WIRE_LOSS_REENTERED, 1, ask_heap_bytes(object, &told));
+        loss(WIRE_LOSS_REENTERED, 1, ask_heap_bytes(object, &reported));
         return NULL;
     }
     t = thread_attach();
     if (t == NULL)
-        loss(WIRE_LOSS_NO_THREAD_STATE, 1, ask_heap_bytes(object, &told));
+        loss(WIRE_LOSS_NO_THREAD_STATE, 1, ask_heap_bytes(object, &reported));
     return t;
 }
 

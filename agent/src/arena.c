@@ -478,7 +478,7 @@ static int create_file(const char *directory, uint32_t regions, uint64_t memory_
     return result;
 }
 
-/* An empty file, which needs no memory, tells the collector that a process has no arena, and why. */
+/* An empty file, which needs no memory, shows the collector that a process has no arena, and why. */
 static void leave_note(const char *directory)
 {
     char name[4096];

@@ -4,13 +4,13 @@
  * recording ends the program has to have its own code again, and nothing may be left that points to what the recording had.
  *
  * Idea: ReJIT. The runtime compiles another version of each method that is recorded, with probes, when it is called next, and goes back to
- * what it had when it is told to. Code that has such a method inlined would call none of its probes, so it is compiled again, too, from its
+ * what it had when it is asked to. Code that has such a method inlined would call none of its probes, so it is compiled again, too, from its
  * own IL: precompiled code by the lists of its image (inliners.c), other code by what the runtime knows itself.
  *
  * The order matters, or calls are missing that nobody misses:
  *
  *   - first the events of compilations: from then on nothing is inlined any more that is recorded, and no precompiled code of it is used. A thread that
- *     was about to put code in its place finds a version that is asked for meanwhile only if it has been told, so some time must pass;
+ *     was about to put code in its place finds a version that is asked for meanwhile only if it was asked before, so some time must pass;
  *   - then the requests, and one for each function whose compilation nobody saw begin: what it has inlined is not known;
  *   - then, while all threads are stopped, the number of the recording, which probes compare (probes.h), and the events of exceptions;
  *   - at the end, stopped again, number, events and visits at once. If there were no visits any more and probes still recorded, what is compiled meanwhile
@@ -233,7 +233,7 @@ void attached_forget_module(uintptr_t module)
     map_forget(&modules, module);
 }
 
-/* ── what the runtime tells and asks ────────────────────────────────────────────────────────────────────────── */
+/* ── what the runtime reports and asks ────────────────────────────────────────────────────────────────────────── */
 
 static bool method_of(uintptr_t function_id, uintptr_t *module, uint32_t *token)
 {
@@ -326,7 +326,7 @@ static hresult version_started(void *self, uintptr_t function_id, uintptr_t vers
         probes_compiled(function_id, value);
     arena_lock();
     if (value != 0 && (value & 1) == 0)
-        map_put(&versions, function_id, version); /* else it is told of, as if it had none */
+        map_put(&versions, function_id, version); /* else it is described as if it had none */
     arena_unlock();
     errno = saved_errno;
     return HR_OK;
@@ -382,7 +382,7 @@ static void note_running(void)
 }
 
 /* What began before has no probes up to its end, and calls what it has inlined without. */
-void attached_tell_running(void)
+void attached_report_running(void)
 {
     for (uint32_t i = 0; i < n_running; i++) {
         uintptr_t module, function_id = running[i].function_id, version = 0;

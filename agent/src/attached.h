@@ -14,7 +14,7 @@ uint32_t attached_ask(void);
 /* While all threads are stopped: from now on calls are recorded; not any more. */
 void attached_begin(void);
 void attached_stop(void);
-void attached_tell_running(void); /* once the threads go on: what was in the middle of a call when it began */
+void attached_report_running(void); /* once the threads go on: what was in the middle of a call when it began */
 void attached_forget_module(uintptr_t module); /* with the lock held */
 void attached_end(void);          /* nobody is in the agent: gives back to the program its own code */
 

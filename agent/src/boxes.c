@@ -1,9 +1,9 @@
 /* Boxes of .NET 10.
  *
  * Problem: RuntimeTypeHandle.InternalAllocNoChecks of .NET 10 asks first for InternalAllocNoChecks_FastPath, a function of the
- * runtime in C++, which takes memory from the thread's allocation context and tells no profiler (comutilnative.cpp,
+ * runtime in C++, which takes memory from the thread's allocation context and reports nothing to a profiler (comutilnative.cpp,
  * runtimehandles.cpp). Most boxes come from there, and multicast delegates and results of async methods do. Only when the
- * context is used up does it return NULL, and then the slow way tells: 3 of 1,000.
+ * context is used up does it return NULL, and then the slow way reports it: 3 of 1,000.
  *
  * Idea: let it always return NULL. The runtime finds such functions by a table of {flags, implementation, name}
  * (ecalllist.h), in memory that the loader has made read-only (RELRO), when they are first called: after Initialize, also for precompiled
@@ -27,7 +27,7 @@
 
 static const char name[] = "InternalAllocNoChecks_FastPath";
 static KEPT bool replaced, asked;
-static bool told;
+static bool reported;
 
 /* The replacement. The runtime calls it as a function of C, while no garbage collection can run. */
 static void *no_fast_path(void *method_table)
@@ -119,9 +119,9 @@ static int look_in_module(struct dl_phdr_info *m, size_t size, void *runtime)
     return 1;
 }
 
-static void tell_unreported(void)
+static void count_unreported(void)
 {
-    if (!__atomic_exchange_n(&told, true, __ATOMIC_RELAXED))
+    if (!__atomic_exchange_n(&reported, true, __ATOMIC_RELAXED))
         loss(WIRE_LOSS_UNREPORTED, 0, 0);
 }
 
@@ -134,11 +134,11 @@ void boxes_replace(void *info, uint32_t runtime_major)
 void boxes_report(void)
 {
     if (arena.header->runtime_major >= FIRST_WITH_FAST_PATH && !replaced)
-        tell_unreported();
+        count_unreported();
 }
 
 void boxes_slow_way_met(void)
 {
     if (replaced && !__atomic_load_n(&asked, __ATOMIC_RELAXED))
-        tell_unreported();
+        count_unreported();
 }

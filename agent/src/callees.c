@@ -3,11 +3,11 @@
  * A call names its callee by a token of the caller's module. Which function of which module that is the runtime knows when it
  * compiles the call, and does not say; it may not even have loaded the module. So the declaration itself is described,
  * once for each token, and the collector finds the function in the module's file. Calls of functions that have probes of their own
- * are not described, nor those of which hooks tell nothing either: methods of arrays, and what the JIT makes an instruction of.
+ * are not described, nor those of which hooks report nothing either: methods of arrays, and what the JIT makes an instruction of.
  * A function without IL, of a native library or one that the runtime makes, cannot have probes: it is outside in any module.
  *
  * What runs may be another function than what is declared: that of a derived class, of an interface, of a delegate. If it is an
- * instrumented one its own probes tell, as a call by the declared one. */
+ * instrumented one its own probes report, as a call by the declared one. */
 #include "arena.h"
 #include "callees.h"
 #include "helpers.h"
@@ -36,24 +36,21 @@ struct member { /* a function as a module's metadata have it */
 static void *info;
 static struct map callees;    /* module number << 32 | CONSTRAINED | token → struct method or NOT_RECORDED, with bit 0 set if the module can be unloaded */
 static struct map assemblies; /* hash of a simple name → ModuleID, with bit 0 set if it can be unloaded */
-static struct map declared;   /* hash of what tells a function from others → the number of the first one that was described */
+static struct map declared;   /* hash of what distinguishes a function from others → the number of the first one that was described */
 static struct map firsts;     /* number of a later one → that of the first */
 static struct method *free_callees;
 static uint32_t n_free;
 
 /* ── assemblies by name ─────────────────────────────────────────────────────────────────────────────────────── */
 
-#define FNV_OFFSET UINT64_C(0xcbf29ce484222325) /* FNV-1a */
-#define FNV_PRIME UINT64_C(0x100000001b3)
-
 static uint64_t name_key(const utf16 *name, uint32_t length)
 {
-    uint64_t hash = FNV_OFFSET;
+    uint64_t key = KEY_START;
     for (uint32_t i = 0; i < length; i++) {
         uint32_t c = name[i] >= 'A' && name[i] <= 'Z' ? name[i] + 32u : name[i];
-        hash = (hash ^ c) * FNV_PRIME;
+        key = key_add(key, c);
     }
-    return hash == 0 ? 1 : hash;
+    return key_made(key);
 }
 
 static uint32_t folder_of(const utf16 *path, uint32_t length)
@@ -141,7 +138,7 @@ static uint32_t generic_type(const struct callees *c, uint32_t spec)
     return signature_token(&at, b + n, &token) && (token & TOKEN_TABLE) != TOKEN_TYPE_SPEC ? token : 0;
 }
 
-/* Where a function is declared, and how it is called. False: it is none that is told of. */
+/* Where a function is declared, and how it is called. False: it is none that is described. */
 static bool find_member(const struct callees *c, uint32_t token, struct member *m)
 {
     utf16 *name = (utf16 *)(void *)c->scratch;
@@ -156,7 +153,7 @@ static bool find_member(const struct callees *c, uint32_t token, struct member *
         hr = SLOT(c->import, IMPORT_GET_MEMBER_REF_PROPS, uint32_t, uint32_t *, utf16 *, uint32_t, uint32_t *, const uint8_t **, uint32_t *)(
             c->import, token, &m->parent, name, WIRE_MAX_NAME, &m->length, &m->signature, &m->signature_bytes);
     if (hr < 0 || m->length == 0 || m->length > WIRE_MAX_NAME) {
-        loss(WIRE_LOSS_NOT_PROBED, 0, 0); /* its calls are not told */
+        loss(WIRE_LOSS_NOT_PROBED, 0, 0); /* its calls are not reported */
         return false;
     }
     m->is_extern = method_is_extern(info, c->module, token, attributes, rva, implementation);
@@ -230,14 +227,14 @@ static bool is_instruction(const uint8_t *names, const uint8_t *end)
 
 struct identity {
     const struct callees *c;
-    uint64_t hash;
+    uint64_t key;
 };
 
 static void add_bytes(void *context, const uint8_t *bytes, size_t n)
 {
     struct identity *i = context;
     for (size_t at = 0; at < n; at++)
-        i->hash = (i->hash ^ bytes[at]) * FNV_PRIME;
+        i->key = key_add(i->key, bytes[at]);
 }
 
 static void add_number(struct identity *i, uint32_t n)
@@ -266,7 +263,7 @@ static void add_type(void *context, uint32_t token)
 /* names: of the type and the function, as they are described; assembly NULL: it is one of the module's own. */
 static uint64_t identity_of(const struct callees *c, const utf16 *assembly, uint32_t length, const uint8_t *names, const uint8_t *end, const struct member *m)
 {
-    struct identity i = {c, FNV_OFFSET};
+    struct identity i = {c, KEY_START};
     struct signature_parts parts = {add_bytes, add_type, &i};
     if (assembly == NULL)
         add_number(&i, c->module_number);
@@ -277,7 +274,7 @@ static uint64_t identity_of(const struct callees *c, const utf16 *assembly, uint
         add_number(&i, c->module_number);
         add_bytes(&i, m->signature, m->signature_bytes);
     }
-    return i.hash == 0 ? 1 : i.hash;
+    return key_made(i.key);
 }
 
 /* The number that stands for all that are the same; 0: no memory. */

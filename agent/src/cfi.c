@@ -11,7 +11,7 @@
  * the answer.
  *
  * Trap: other stubs (ThePreStub, the delayed load of precompiled code) do set it and do not say so here. Their caller
- * is on the chain; stack.c tells them by the frame pointer that the callee saved.
+ * is on the chain; stack.c distinguishes them by the frame pointer that the callee saved.
  *
  * Formats: the header and its sorted table are LSB 5.0, 10.6.2; entries are DWARF 4, 6.4, with the changes of LSB 5.0,
  * 10.6.1. Everything is data of the target: each read is inside a segment of the runtime's file, each loop is bounded,

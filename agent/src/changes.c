@@ -1,17 +1,17 @@
 /* By how much each site grew from one garbage collection to the next.
  *
  * Problem: a program can have millions of sites, and few change between two collections. Looking at all of them, or
- * counting in the warm path which did, would cost more than it tells.
+ * counting in the warm path which did, would cost more than it shows.
  *
  * Idea: a site that changes is put into a list that runs through the deaths, once: by its thread when it comes there by
  * the slow path, and by a collection that finds one of its objects dead. The warm path only repeats the thread's last
  * site, so after each collection the last site of every thread goes into the next list right away; if nothing was
- * allocated there, it is not told. What is told are the counters themselves, so that a reader that missed some is only
+ * allocated there, it is not reported. What is reported are the counters themselves, so that a reader that missed some is only
  * less exact.
  *
- * Limit: collections can be many and the log is never shortened. So changes are told for each collection at first, for
- * every second one when a CHANGES_SHARE-th of the memory limit was told, for every fourth after as much again, and so
- * on: what is told grows with the logarithm of the number of collections. Without room for it nothing is told any more.
+ * Limit: collections can be many and the log is never shortened. So changes are reported for each collection at first, for
+ * every second one when a CHANGES_SHARE-th of the memory limit was reported, for every fourth after as much again, and so
+ * on: what is reported grows with the logarithm of the number of collections. Without room for it nothing is reported any more.
  * The collection's record says since which other one its changes are. */
 #include "arena.h"
 #include "changes.h"
@@ -23,9 +23,9 @@
 #define BATCH 1024u     /* changes of one record */
 
 static uint32_t newest, since; /* number of a site; of a collection */
-static uint64_t told;          /* bytes */
+static uint64_t reported;          /* bytes */
 static bool full;
-static struct population earlier; /* born since the last telling, as of the collection before this one */
+static struct population earlier; /* born since the last report, as of the collection before this one */
 static struct {
     uint32_t gc, n;
     struct {
@@ -105,7 +105,7 @@ static void flush(void)
     arena_unlock();
     if (full)
         loss(WIRE_LOSS_CHANGES, 0, 0);
-    told += bytes;
+    reported += bytes;
     batch.n = 0;
 }
 
@@ -121,7 +121,7 @@ static void add(uint32_t site, uint32_t counter, uint64_t objects, uint64_t byte
     batch.changes[batch.n++].bytes = bytes;
 }
 
-static void tell_site(uint32_t number)
+static void report_site(uint32_t number)
 {
     const struct wire_site *s = &arena.sites[number - 1];
     struct wire_site_deaths *f = &arena.deaths[number - 1];
@@ -134,13 +134,13 @@ static void tell_site(uint32_t number)
             add(number, g, f->dead_objects[g], f->dead_bytes[g]);
 }
 
-struct population changes_tell(uint32_t gc, bool must, uint32_t *from)
+struct population changes_report(uint32_t gc, bool must, uint32_t *from)
 {
     if (!full && !arena_has_room(ROOM_FUNCTIONS)) {
         full = true;
         loss(WIRE_LOSS_CHANGES, 0, 0);
     }
-    uint64_t doublings = told / (arena.header->memory_limit / CHANGES_SHARE);
+    uint64_t doublings = reported / (arena.header->memory_limit / CHANGES_SHARE);
     uint32_t spacing = 1u << (doublings < MAX_SPACING ? doublings : MAX_SPACING);
     bool now = !full && (must || gc - since >= spacing);
     struct population born = {0, 0}, before = earlier;
@@ -154,7 +154,7 @@ struct population changes_tell(uint32_t gc, bool must, uint32_t *from)
         }
         next = f->changed == LAST ? 0 : f->changed;
         if (now) {
-            tell_site(number);
+            report_site(number);
             f->changed = f->counters = 0;
         }
     }

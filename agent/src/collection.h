@@ -53,6 +53,6 @@ void walk_next_time(void);  /* the next GC must be walked as a whole */
 void walk_count_other(const struct shadow *s);
 
 /* alive.c */
-void alive_tell(void); /* what is alive after the last GC */
+void alive_report(void); /* what is alive after the last GC */
 
 #endif

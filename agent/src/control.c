@@ -59,7 +59,7 @@ static struct thread_state { /* of a thread that has a number */
 } *known, *unused;
 static __thread struct thread_state *own_thread AT_FIXED_PLACE; /* NULL: its level is on */
 static struct { /* threads that are in calls of functions that limit what is recorded of all */
-    bool only_inside, off; /* off: as it was told */
+    bool only_inside, off; /* off: as it was reported */
     uint32_t inside, outside;
 } in_functions;
 
@@ -94,7 +94,7 @@ static bool change(struct level_state *l, uint32_t op)
     return false;
 }
 
-/* A change was made to a level of the process, or to all. Changes can be told a little out of order: none takes effect
+/* A change was made to a level of the process, or to all. Changes can be reported a little out of order: none takes effect
  * before the last one. */
 static void take_effect(uint64_t ticks)
 {
@@ -233,7 +233,7 @@ static void apply_changes(void)
             applied++;
             continue;
         }
-        /* It may have been overwritten meanwhile. What the global level is now, is told. */
+        /* It may have been overwritten meanwhile. What the global level is now, is reported. */
         applied = n = after;
         loss(WIRE_LOSS_CONTROL, 0, 0);
         global.stopped = file->stopped != 0;
@@ -358,7 +358,7 @@ static uint64_t ticks_now(void)
     return arena.header->ticks_per_sec != 0 ? os_clock() : 0;
 }
 
-/* With the lock held. What cannot be told is not done: the next change tries again. */
+/* With the lock held. What cannot be reported is not done: the next change tries again. */
 static void follow_functions(void)
 {
     bool now_off = (in_functions.only_inside && in_functions.inside == 0) || in_functions.outside != 0;
@@ -402,7 +402,7 @@ static bool change_level(uint32_t level, uint32_t op, uint32_t thread, uint32_t 
     if (done && !same) {
         done = log_change(level, op, thread, first, is_on(&before));
         if (!done)
-            *l = before; /* what cannot be told is not done */
+            *l = before; /* what cannot be reported is not done */
     }
     if (done && !same) {
         uint64_t ticks = ticks_now();

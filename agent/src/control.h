@@ -8,7 +8,7 @@ extern const uint64_t *control_shared; /* how many changes the collector has mad
 extern uint64_t control_own;           /* and the program itself */
 extern bool control_was_off;           /* something was not recorded once: objects without a shadow are no surprise */
 
-/* How many changes there have been. Whoever has asked for the state, and was told that it is recorded, need not ask again
+/* How many changes there have been. Whoever has asked for the state, and knows that it is recorded, need not ask again
  * before this is another number. A macro, as it is part of functions with different registers. */
 #define control_now() (__atomic_load_n(control_shared, __ATOMIC_ACQUIRE) + __atomic_load_n(&control_own, __ATOMIC_RELAXED))
 
@@ -39,7 +39,7 @@ void requests_serve(void); /* on this thread, until the collector wants no more 
 struct control_state control_look(uint64_t now);
 /* Is what this thread does recorded? If so, *known becomes the number for which that holds. */
 bool control_ask(uint64_t *known);
-/* A change of a level, by this thread and as to threads of this thread. False: a counter at its end, or no memory to tell it. */
+/* A change of a level, by this thread and as to threads of this thread. False: a counter at its end, or no memory to report it. */
 bool control_change(uint32_t level, uint32_t op, uint32_t thread);
 /* The process stops, because so many collections were to be recorded. */
 bool control_stop_after(uint32_t collections);
@@ -51,7 +51,7 @@ void control_changes_end(uint64_t since); /* what that returned */
 void control_only_inside(bool only); /* nothing is while no thread is in a call of those that record inside */
 void control_in_functions(bool outside, uint32_t more); /* so many threads more are in such calls, or of those that record outside */
 
-/* Tells what the program itself marked or changed, up to a part of the memory limit, or beyond it what is needed. False: there is no
+/* Reports what the program itself marked or changed, up to a part of the memory limit, or beyond it what is needed. False: there is no
  * room, which is counted. */
 bool control_log(uint32_t kind, const void *payload, uint32_t bytes, bool needed);
 /* Marks that this thread is at a point of a function's call. False: nothing of this thread is recorded now. */

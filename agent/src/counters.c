@@ -5,10 +5,10 @@
  * too. What the processor counts is a perf event, of user mode only, so that it is the same for all users (perf_event_paranoid 2).
  * The events are one group: they count at the same time or not at all.
  *
- * System calls and migrations only the kernel's own perf events tell, for which one needs rights. Such an event writes a record
+ * System calls and migrations only the kernel's own perf events show, for which one needs rights. Such an event writes a record
  * each time, of eight bytes, for it is to have nothing: so the end of its ring (data_head) says how many there were, and that is read
  * without a system call, of which the reading would be one more. Mapped without the right to write, the ring is overwritten for ever.
- * Where they are listed it is also told which they were, if the kernel lets it: system_calls.c.
+ * Where they are listed it is also reported which they were, if the kernel lets it: system_calls.c.
  * What the agent itself calls is between counters_look and counters_resume, and between counters_begin_own_calls and counters_end_own_calls.
  *
  * A perf event is read by an instruction where the kernel says so in the page of the event (cap_user_rdpmc); its descriptor is
@@ -362,7 +362,7 @@ void counters_end(struct timer *t, bool paused, uint64_t *counted)
         counted[i] = lost || now[i] < s->last[i] ? 0 : now[i] - s->last[i];
         s->last[i] = now[i];
     }
-    system_calls_tell(&s->names);
+    system_calls_report(&s->names);
     if (lost)
         loss(WIRE_LOSS_COUNTS, 0, 0);
 }

@@ -74,7 +74,7 @@ static void rest(long *pause_ns)
     *pause_ns = 2 * *pause_ns < LONGEST_PAUSE_NS ? 2 * *pause_ns : LONGEST_PAUSE_NS;
 }
 
-static void tell_state(uint32_t state)
+static void report_state(uint32_t state)
 {
     __atomic_store_n(&place->state, state, __ATOMIC_RELEASE);
 }
@@ -161,7 +161,7 @@ static uint32_t begin_calls(uint32_t data, const char *directory)
     attached_begin();
     bool asked = ask_for_events(low, HIGH_MONITOR_DYNAMIC_FUNCTION_UNLOADS);
     let_threads_go();
-    attached_tell_running();
+    attached_report_running();
     return asked ? 0 : WIRE_FAILURE_EVENT_MASK;
 }
 
@@ -226,7 +226,7 @@ static void await_visitors(void)
  * when the threads have stopped. */
 static void end_visits(void)
 {
-    ask_for_events(0, 0); /* a collection that has begun is not told: what it did is not known */
+    ask_for_events(0, 0); /* a collection that has begun is not reported: what it did is not known */
     __atomic_store_n(&open_to_visits, 0, __ATOMIC_SEQ_CST);
     await_visitors();
     stop_threads();
@@ -262,7 +262,7 @@ static void forget_all(void)
 
 static void end(uint32_t failure)
 {
-    tell_state(WIRE_DORMANT_LEAVING);
+    report_state(WIRE_DORMANT_LEAVING);
     if (failure == 0) {
         names_retry_types();
         lifetime_end();
@@ -293,14 +293,14 @@ static void record(uint32_t request)
     uint32_t failure = begin();
     if (failure == 0) {
         place->recordings++;
-        tell_state(WIRE_DORMANT_RECORDING);
+        report_state(WIRE_DORMANT_RECORDING);
         answer(request, 0);
         requests_serve();
         if (__atomic_load_n(&ending, __ATOMIC_SEQ_CST) != 0)
             return; /* the runtime is not to be asked for anything any more */
     }
     end(failure);
-    tell_state(WIRE_DORMANT_WAITING);
+    report_state(WIRE_DORMANT_WAITING);
     if (failure != 0)
         answer(request, failure);
 }
@@ -345,7 +345,7 @@ static bool make_place(const char *directory)
         place->version = WIRE_VERSION;
         place->pid = (uint32_t)getpid();
         variables_build_id(place->build);
-        tell_state(WIRE_DORMANT_WAITING);
+        report_state(WIRE_DORMANT_WAITING);
         __atomic_store_n(&place->magic, WIRE_DORMANT_MAGIC, __ATOMIC_RELEASE);
         if (rename(made, place_path) == 0)
             return true;
@@ -375,6 +375,6 @@ void dormant_shut_down(void)
     __atomic_store_n(&ending, 1, __ATOMIC_SEQ_CST);
     if ((uint32_t)getpid() != place->pid)
         return; /* a forked child ends */
-    tell_state(WIRE_DORMANT_ENDED);
+    report_state(WIRE_DORMANT_ENDED);
     unlink(place_path);
 }

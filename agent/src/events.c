@@ -5,16 +5,16 @@
  * That is most of a pause: 7 ms become 90 with ten classes and 5,000 with three thousand.
  *
  * Idea: the runtime looks at the flag twice. Right after GarbageCollectionStarted has returned, to decide about that
- * walk; and when survivors are known, to decide whether they are told (DiagGCStart, DiagWalkSurvivors in gcenv.ee.cpp).
+ * walk; and when survivors are known, to decide whether they are reported (DiagGCStart, DiagWalkSurvivors in gcenv.ee.cpp).
  * In between, on the same thread, it writes the event GCStart, which a synchronous session of EventPipe delivers at
  * once. So GarbageCollectionStarted clears the flag, and the first event on that thread sets it again. The flag is only
  * cleared if the session is known to live, by an event since the threads were stopped for this very collection, and if the
- * collector is known to tell events, by its event GCTriggered: the runtime turns them on for its own code first and tells the
- * collector a moment later, in which a collection can begin. If no event came, then GarbageCollectionFinished finds the flag cleared: the survivors were not told, which is a
+ * collector is known to get events, by its event GCTriggered: the runtime turns them on for its own code first and informs the
+ * collector a moment later, in which a collection can begin. If no event came, then GarbageCollectionFinished finds the flag cleared: the survivors were not reported, which is a
  * loss (COR_PRF_HIGH_BASIC_GC has it called all the same), and from then on collections are as they were.
  *
  * The end: the runtime shuts EventPipe down before the profiler. The agent has a provider of its own, in a session of its
- * own, older than that of the events; sessions are stopped in the order of their age, each tells its providers. So the
+ * own, older than that of the events; sessions are stopped in the order of their age, each notifies its providers. So the
  * agent hears of the end while events still come, and has its last collection then. Once it heard, no flag is cleared.
  *
  * A process that is recorded later, and again, has no such provider, which could not be taken back: if the process ends while it is
@@ -139,7 +139,7 @@ static void clear_no_more(void)
         sched_yield();
 }
 
-/* The provider is told that a session with it began or ended; the one session that has it ends with EventPipe. */
+/* The provider learns that a session with it began or ended; the one session that has it ends with EventPipe. */
 static void provider_changed(const uint8_t *source, uint32_t enabled)
 {
     (void)source; /* and five more */
@@ -292,8 +292,8 @@ void events_gc_suspending(void)
 
 void events_gc_started(void)
 {
-    uint32_t tells = __atomic_exchange_n(&triggered, 0, __ATOMIC_ACQ_REL);
-    if (tells == 0 || __atomic_load_n(&living, __ATOMIC_ACQUIRE) == 0 || cleared_by != 0)
+    uint32_t reports = __atomic_exchange_n(&triggered, 0, __ATOMIC_ACQ_REL);
+    if (reports == 0 || __atomic_load_n(&living, __ATOMIC_ACQUIRE) == 0 || cleared_by != 0)
         return;
     __atomic_store_n(&clearing, 1, __ATOMIC_SEQ_CST);
     if (__atomic_load_n(&closing, __ATOMIC_SEQ_CST) == 0 && set_flag(false))
@@ -312,14 +312,14 @@ static uint64_t computed_ns(void)
 
 bool events_gc_finished(void)
 {
-    bool told = __atomic_load_n(&cleared_by, __ATOMIC_ACQUIRE) == 0;
-    if (!told) {
+    bool reported = __atomic_load_n(&cleared_by, __ATOMIC_ACQUIRE) == 0;
+    if (!reported) {
         __atomic_store_n(&closing, 1, __ATOMIC_SEQ_CST); /* never again */
         restore();
     }
     if (computed_ns() > STARTUP_NS)
         __atomic_store_n(&registered, REGISTERED_ALL, __ATOMIC_SEQ_CST);
-    return told;
+    return reported;
 }
 
 void events_end(void)

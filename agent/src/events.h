@@ -14,8 +14,8 @@ void events_want(void); /* collections may take long from now on */
 bool events_leave_out(uint64_t bytes); /* is a new object not the program's? Then it has been counted */
 void events_gc_suspending(void);
 void events_gc_started(void);
-bool events_gc_finished(void); /* false: what survived was not told */
-void events_end(void); /* no collection need tell anything any more */
+bool events_gc_finished(void); /* false: what survived was not reported */
+void events_end(void); /* no collection need report anything any more */
 void events_close(void); /* the recording of a process that runs on ends: there is no session any more. Not on one of the runtime's threads */
 
 #endif

@@ -4,7 +4,7 @@
  * When a module is loaded its image's own list of what is inlined where (r2r.h) is read once, and each method of the module gets a byte
  * of flags; a method is then decided by one look. A module of which that cannot be known has no flags, and all of
  * its code is refused. So is that of all modules as soon as one image may have code of others': what its list says, the flags do not;
- * and that of modules without instrumented functions, too, if one is wanted that no list ever tells of. */
+ * and that of modules without instrumented functions, too, if one is wanted that no list ever has. */
 #define _GNU_SOURCE
 #include "arena.h"
 #include "helpers.h"

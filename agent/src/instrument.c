@@ -1,4 +1,4 @@
-/* Whose calls are recorded: the classes of functions, and what the JIT is told about them.
+/* Whose calls are recorded: the classes of functions, and what the JIT learns about them.
  *
  * A function is instrumented (every call of it is recorded), a boundary (framework code: a call of it is recorded when
  * an instrumented function makes it), or neither (it is not hooked, and its time is its caller's). What is inlined has

@@ -1,6 +1,6 @@
 /* Calls that leave the program: commands to databases (ADO.NET) and requests over HTTP.
  *
- * Probes in the IL of the methods that make them tell of their begin and end (operations.c). What is told of is the outermost such call on
+ * Probes in the IL of the methods that make them report their begin and end (operations.c). What is reported is the outermost such call on
  * a thread: one method calls another, as ExecuteNonQueryAsync does ExecuteNonQuery. For that a thread knows its caller's stack pointer
  * alone, as in scopes.c, and what ends a call is the same: its probe, a block that catches an exception further out, or a probe that has
  * no lower stack pointer.
@@ -220,7 +220,7 @@ static uint32_t find_text(struct text *t)
         hash = mix(hash, t->units[i]);
     hash = hash == 0 ? 1 : hash;
     uint32_t id = (uint32_t)map_get(&texts, hash);
-    bool told = true;
+    bool reported = true;
     if (id == 0) {
         arena_lock();
         id = (uint32_t)map_get(&texts, hash);
@@ -228,12 +228,12 @@ static uint32_t find_text(struct text *t)
             t->id = n_texts + 1;
             if (arena_log(WIRE_RECORD_INTERACTION_TEXT, t, (uint32_t)(offsetof(struct text, units) + t->length * sizeof *t->units))) {
                 map_put(&texts, hash, id = ++n_texts);
-                told = t->cut == 0;
+                reported = t->cut == 0;
             }
         }
         arena_unlock();
     }
-    if (id == 0 || !told)
+    if (id == 0 || !reported)
         loss(WIRE_LOSS_INTERACTION_TEXTS, 0, 0);
     return id;
 }

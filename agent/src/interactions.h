@@ -5,7 +5,7 @@
 #include "agent.h"
 
 #define INTERACTION_COMPLETION 3u /* besides WIRE_INTERACTION_…: the function in which a task completes */
-#define INTERACTION_REQUEST 4u    /* and that which is told the endpoint of a request that has come */
+#define INTERACTION_REQUEST 4u    /* and that which learns the endpoint of a request that has come */
 #define INTERACTION_STARTUP 5u    /* the function that the runtime calls before the program */
 #define OPERATION_CODE 192u
 

@@ -136,7 +136,7 @@ static hresult gc_started(void *self, int32_t n, const int32_t *collected, uint3
     (void)self;
     watch_look();
     if (arena.header->alive_known != 0 || !arena_is_ours())
-        return HR_OK; /* what died since then was told as alive */
+        return HR_OK; /* what died since then was reported as alive */
     uint64_t suspend = gc.suspend_ns;
     memset(&gc, 0, sizeof gc);
     gc.suspend_ns = suspend;
@@ -220,7 +220,7 @@ COLD bool objects_were_lost(void)
 /* What was born since the last GC, and the next GC's part of it: see changes.c. */
 static struct population count_born(bool last)
 {
-    struct population born = changes_tell(gc.number, last, &gc.since), was = pending;
+    struct population born = changes_report(gc.number, last, &gc.since), was = pending;
     pending = (struct population){0, 0};
     for (struct thread *t = thread_after(NULL); t != NULL; t = thread_after(t)) {
         const struct shadow *s = t->pending == 0 ? NULL : heap_find(t->pending);
@@ -254,7 +254,7 @@ static void count_uncollected(struct population born)
 }
 
 /* A collection has ended, and the program has not gone on yet: nothing is allocated between it and the stop. One that ends in a pause is
- * not recorded. A stop that cannot be told is tried again after the next collection. */
+ * not recorded. A stop that cannot be reported is tried again after the next collection. */
 static void stop_after_first(void)
 {
     uint64_t pauses;
@@ -278,7 +278,7 @@ static hresult gc_finished(void *self)
     if (snapshot_writing)
         snapshot_end_objects();
     if (lifetime_on && looked_at)
-        survival_tell(gc.number, gc_after.items, gc_after.n, !gc_marks_survivors);
+        survival_report(gc.number, gc_after.items, gc_after.n, !gc_marks_survivors);
     if (snapshot_writing)
         snapshot_finish(gc_after.items, gc_after.n);
     gc.since = gc.number;
@@ -286,7 +286,7 @@ static hresult gc_finished(void *self)
     if (lifetime_on)
         count_uncollected(count_born(is_last));
     if (lifetime_on && is_last)
-        alive_tell();
+        alive_report();
     gc.done_ns = monotonic_ns();
     arena_lock();
     if (arena_log(WIRE_RECORD_GC, &gc, sizeof gc))

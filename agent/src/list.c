@@ -39,7 +39,7 @@ static uint64_t run_end(const struct list *l, uint64_t i)
     return i;
 }
 
-/* Sorts by the word with which each item begins. What the runtime tells is nearly in the order of addresses, or in one
+/* Sorts by the word with which each item begins. What the runtime reports is nearly in the order of addresses, or in one
  * such order for each heap: merging runs that are in order already is nearly free then, and never worse than n log n. */
 bool list_sort(struct list *l)
 {

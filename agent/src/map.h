@@ -23,4 +23,16 @@ void map_forget(struct map *map, uint64_t key);
 void map_drop(struct map *map, uint64_t mask, uint64_t bits); /* forgets values v with (v & mask) == bits */
 void map_clear(struct map *map, uint32_t keep); /* not shared; a bigger table is replaced by one of `keep` slots */
 
+/* Keys of names: FNV-1a over bytes, or over the units of UTF-16. */
+#define KEY_START UINT64_C(0xcbf29ce484222325)
+static inline uint64_t key_add(uint64_t key, uint32_t unit)
+{
+    return (key ^ unit) * UINT64_C(0x100000001b3);
+}
+
+static inline uint64_t key_made(uint64_t key) /* 0 is no key */
+{
+    return key == 0 ? 1 : key;
+}
+
 #endif

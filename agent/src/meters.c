@@ -25,7 +25,7 @@ EXPORT void clrprof_meter_lost(int32_t of_callbacks, int32_t times);
 
 static utf16 hook[MAX_PATH];
 
-static void tell(uint32_t state)
+static void report(uint32_t state)
 {
     uint32_t record[2] = {state, 0};
     arena_lock();
@@ -48,7 +48,7 @@ bool meters_choose(void)
     }
     hook[n] = 0;
     bool readable = *text == 0 && access(path, R_OK) == 0, new = arena.header->runtime_major >= OLDEST;
-    tell(!new ? WIRE_METER_OLD_RUNTIME : readable ? WIRE_METER_WANTED : WIRE_METER_NO_FILE);
+    report(!new ? WIRE_METER_OLD_RUNTIME : readable ? WIRE_METER_WANTED : WIRE_METER_NO_FILE);
     return new && readable;
 }
 
@@ -85,7 +85,7 @@ static struct wire_meter_value *new_row(int32_t whole, uint8_t *record, uint32_t
 void clrprof_meter_begins(void)
 {
     if (!is_never())
-        tell(WIRE_METER_LISTENING);
+        report(WIRE_METER_LISTENING);
 }
 
 /* The row of an instrument with tags, which the caller asks for once; NULL: there is no room, or nobody reads. The texts lie one behind the

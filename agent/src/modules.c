@@ -248,7 +248,7 @@ static bool is_main(const char *path)
     return true;
 }
 
-/* Is a file that is not loaded there? Those of a single-file program have no folder (.NET 6), and only its deps.json tells of them. */
+/* Is a file that is not loaded there? Those of a single-file program have no folder (.NET 6), and only its deps.json names them. */
 static bool is_there(const char *path, uint64_t kind)
 {
     return kind != 0 || (strchr(path, '/') != NULL && access(path, F_OK) == 0);

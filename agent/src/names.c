@@ -245,7 +245,7 @@ struct type_facts {
 };
 
 /* Is this array of rank 1 a general one, int[*], which may have a lower bound, and not a vector, int[]? The runtime
- * tells both alike. A ClassID is a MethodTable, whose second word is the size of an array without elements: 24 for a
+ * reports both alike. A ClassID is a MethodTable, whose second word is the size of an array without elements: 24 for a
  * vector, 8 more for each rank for any other (object.h, methodtable.h). Before .NET 5, with bit 1 set, it is an
  * ArrayTypeDesc, which begins with its CorElementType (typedesc.h). */
 static bool has_bounds(uintptr_t class_id)
@@ -701,7 +701,7 @@ static uint32_t insert_ip(const struct wire_ip *ip, uint64_t function, uintptr_t
     return ID(value);
 }
 
-/* All addresses in native code share two rows, without an address: nothing is told of them but whether it is the runtime's. */
+/* All addresses in native code share two rows, without an address: nothing is reported of them but whether it is the runtime's. */
 static uint32_t native_address(uintptr_t address)
 {
     bool foreign = !cfi_is_runtime(address);

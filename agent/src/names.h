@@ -9,7 +9,7 @@ void names_close(void);
 void names_let_go(void); /* of what the runtime keeps for the agent; the names themselves are of no use after that */
 void names_find_signal_return(void); /* once the runtime has installed its signal handlers */
 uint32_t type_of_class(uintptr_t class_id);                            /* id, 0: no room */
-/* id, 0: no room. Of a function that allocates itself more is told with little room: see ROOM_FUNCTIONS. */
+/* id, 0: no room. Of a function that allocates itself more is described with little room: see ROOM_FUNCTIONS. */
 uint32_t ip_of_address(uintptr_t address, bool allocates);
 uint32_t function_of_id(uintptr_t function_id);                        /* id, 0: no room */
 uint64_t function_value(uintptr_t function_id);                        /* the same with FUNCTION_IS_…, */

@@ -139,31 +139,21 @@ struct scanner {
     struct text keys[LEVELS]; /* the one that is open on each level, from 1 */
 };
 
-static uint64_t add(uint64_t hash, uint8_t byte) /* FNV-1a */
-{
-    return (hash ^ byte) * UINT64_C(0x100000001b3);
-}
-
 static uint64_t add_all(uint64_t hash, struct text t)
 {
     for (size_t i = 0; i < t.bytes; i++)
-        hash = add(hash, (uint8_t)t.at[i]);
+        hash = key_add(hash, (uint8_t)t.at[i]);
     return hash;
-}
-
-static uint64_t key_of(uint64_t hash) /* what maps have no place for is another key */
-{
-    return hash == 0 ? 1 : hash;
 }
 
 static uint64_t add_lower(uint64_t hash, uint8_t c)
 {
-    return add(hash, (uint8_t)lower((char)c));
+    return key_add(hash, (uint8_t)lower((char)c));
 }
 
 static uint64_t folder_key(const char *path)
 {
-    return add(add_all(UINT64_C(0xcbf29ce484222325), (struct text){path, folder_bytes(path)}), 0);
+    return key_add(add_all(KEY_START, (struct text){path, folder_bytes(path)}), 0);
 }
 
 uint64_t deps_key(const char *path)
@@ -172,7 +162,7 @@ uint64_t deps_key(const char *path)
     const char *slash = strrchr(path, '/');
     for (const char *c = slash == NULL ? path : slash + 1; *c != 0; c++)
         hash = add_lower(hash, (uint8_t)*c);
-    return key_of(hash);
+    return key_made(hash);
 }
 
 static bool is(struct text t, const char *what)
@@ -234,9 +224,9 @@ static uint64_t add_character(uint64_t hash, uint32_t c) /* as UTF-8 */
     if (c < 0x80)
         return add_lower(hash, (uint8_t)c);
     if (c < 0x800)
-        return add(add(hash, (uint8_t)(0xC0 | c >> 6)), (uint8_t)(0x80 | (c & 0x3F)));
-    hash = c < 0x10000 ? add(hash, (uint8_t)(0xE0 | c >> 12)) : add(add(hash, (uint8_t)(0xF0 | c >> 18)), (uint8_t)(0x80 | (c >> 12 & 0x3F)));
-    return add(add(hash, (uint8_t)(0x80 | (c >> 6 & 0x3F))), (uint8_t)(0x80 | (c & 0x3F)));
+        return key_add(key_add(hash, (uint8_t)(0xC0 | c >> 6)), (uint8_t)(0x80 | (c & 0x3F)));
+    hash = c < 0x10000 ? key_add(hash, (uint8_t)(0xE0 | c >> 12)) : key_add(key_add(hash, (uint8_t)(0xF0 | c >> 18)), (uint8_t)(0x80 | (c >> 12 & 0x3F)));
+    return key_add(key_add(hash, (uint8_t)(0x80 | (c >> 6 & 0x3F))), (uint8_t)(0x80 | (c & 0x3F)));
 }
 
 /* The key of an asset's file, whose name stands behind the last slash. */
@@ -257,17 +247,17 @@ static uint64_t asset_key(uint64_t folder, struct text t)
         } else {
             if (escaped)
                 c = (uint8_t)t.at[++i];
-            hash = c < 0x80 ? add_lower(hash, (uint8_t)c) : add(hash, (uint8_t)c);
+            hash = c < 0x80 ? add_lower(hash, (uint8_t)c) : key_add(hash, (uint8_t)c);
         }
         if (c == '/')
             hash = folder;
     }
-    return key_of(hash);
+    return key_made(hash);
 }
 
 static uint64_t library_key(struct text t)
 {
-    return key_of(add_all(0, t));
+    return key_made(add_all(0, t));
 }
 
 static uint64_t kind_of(struct text type)

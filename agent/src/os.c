@@ -366,9 +366,9 @@ static bool count(const struct timer *t, uint64_t now, const struct wire_waits *
 }
 
 /* How much of `off`, the time without a processor in an interval, the thread could have run. All of it if it never waited. Else the
- * kernel tells, also of the time after a wait until the thread had a processor again, if it was asked. `gone` is all time
+ * kernel measures, also of the time after a wait until the thread had a processor again, if it was asked. `gone` is all time
  * without a processor since the last look. */
-static uint64_t ready_of(struct timer *t, uint64_t off, uint64_t gone, struct off told, const struct wire_waits *w, const struct counted *c)
+static uint64_t ready_of(struct timer *t, uint64_t off, uint64_t gone, struct off reported, const struct wire_waits *w, const struct counted *c)
 {
     uint64_t before = t->delay_ns;
     if (w->preempted + w->voluntary == 0)
@@ -387,12 +387,12 @@ static uint64_t ready_of(struct timer *t, uint64_t off, uint64_t gone, struct of
         t->unread++;
         return 0;
     }
-    return told.all != 0 ? share(off, told.ready, told.all) : share(off, w->preempted, w->preempted + w->voluntary);
+    return reported.all != 0 ? share(off, reported.ready, reported.all) : share(off, w->preempted, w->preempted + w->voluntary);
 }
 
 /* How long the thread had no processor in an interval, and why. Since the clock of its processor time was read last, it
  * had one all the time but for what came in this interval, else the word had changed. */
-static void split(struct timer *t, uint64_t from, uint64_t to, struct off told, struct wire_waits *w, const struct counted *c)
+static void split(struct timer *t, uint64_t from, uint64_t to, struct off reported, struct wire_waits *w, const struct counted *c)
 {
     uint64_t used = share(c->cpu - t->cpu_ns, rate, 1000000000u), before = from > t->cpu_at ? from - t->cpu_at : 0;
     uint64_t all = to > from ? to - from : 0, on = used > before ? used - before : 0, off = all > on ? all - on : 0;
@@ -401,7 +401,7 @@ static void split(struct timer *t, uint64_t from, uint64_t to, struct off told, 
     t->cpu_at = to;
     if (rate == 0)
         return; /* the agent measures its own probes */
-    w->ready = ready_of(t, off, gone, told, w, c);
+    w->ready = ready_of(t, off, gone, reported, w, c);
     w->blocked = off - w->ready;
 }
 
@@ -441,9 +441,9 @@ uint64_t os_look(struct timer *t, uint64_t from, struct wire_waits *w)
     bool switched = w->voluntary + w->preempted != 0;
     t->alarms += switched;
     t->false_alarms += !switched;
-    struct off told = {0};
+    struct off reported = {0};
     if (t->mechanism == WIRE_MECHANISM_PERF) {
-        told = perf_off(t, old, seen);
+        reported = perf_off(t, old, seen);
         t->expect = seen;
     }
     if (foreign || (t->mechanism == WIRE_MECHANISM_RSEQ && t->false_alarms > MAX_FALSE_ALARMS && t->false_alarms > 8 * t->alarms)) {
@@ -452,7 +452,7 @@ uint64_t os_look(struct timer *t, uint64_t from, struct wire_waits *w)
         now = os_clock();
     }
     if (w->intervals != 0)
-        split(t, from, now, told, w, &c);
+        split(t, from, now, reported, w, &c);
     return now;
 }
 

@@ -1,9 +1,9 @@
 /* Exceptions that must not move while the runtime looks for who handles them.
  *
- * From .NET 9 on the runtime tells a profiler that a filter or a catch block is about to run while it has the exception in a
+ * From .NET 9 on the runtime notifies a profiler that a filter or a catch block is about to run while it has the exception in a
  * variable that the garbage collector does not know (dotnet/runtime#132462, mended in August 2026 in what comes after 10). A
  * collection that comes in that moment moves the exception, and the block gets what lies there now: filters decide wrongly, and
- * programs crash. It needs nothing but a profiler that asks to be told of exceptions. So each one that is thrown is pinned,
+ * programs crash. It needs nothing but a profiler that asks for the events of exceptions. So each one that is thrown is pinned,
  * from where it is thrown, when the runtime has it safe, until the block that catches it runs. */
 #include "arena.h"
 #include "pins.h"

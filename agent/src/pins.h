@@ -7,7 +7,7 @@
 void pins_init(void *info);
 void pins_thrown(uintptr_t object);
 void pins_catch(void);  /* the innermost one: the block that handles it begins */
-void pins_end(void); /* nothing is told of exceptions any more, and nobody is in the agent */
+void pins_end(void); /* no exception is reported any more, and nobody is in the agent */
 hresult pins_catcher_leave(void *self); /* the runtime's callback: it has ended */
 void pins_thread_ended(void);
 

@@ -44,8 +44,8 @@
 
 struct probed { /* what the probes of a method get; never freed */
     struct method method;
-    bool told;       /* the runtime speaks of the offsets of the program's own IL */
-    bool shared;     /* by functions: the probe's place tells which */
+    bool mapped;         /* the runtime speaks of the offsets of the program's own IL */
+    bool shared;     /* by functions: the probe's place shows which */
     bool records;    /* the calls; else it is there for what else is done at them */
     uint32_t scopes; /* SCOPE_… */
     uint64_t actions; /* WIRE_ACTION_… */
@@ -223,7 +223,7 @@ void probes_leave_marked(const struct probed *p, uintptr_t sp, uintptr_t place, 
 int32_t probes_tail_marked(const struct probed *p, uintptr_t sp, uintptr_t place, uintptr_t own_sp)
 {
     if ((p->scopes != 0 && scopes_is_outermost(p->scopes, sp)) || (p->interaction != 0 && interactions_is_outermost(sp)))
-        return 0; /* it stays: nothing else would tell when what it jumped to ends */
+        return 0; /* it stays: nothing else would show when what it jumped to ends */
     int32_t jumps = p->records ? probes_tail(p, sp, place, own_sp) : 1;
     if (jumps != 0) { /* for the clock it has ended: else it stays, and gets to its end */
         actions_at(p->actions, WIRE_POINT_BOTTOM, p->method.function);
@@ -334,26 +334,26 @@ static struct clr_il_move *make_map(const struct il_work *w, uint32_t *n)
     return moves;
 }
 
-/* Tells the runtime where the new IL is from: stack traces and debuggers speak of the program's own. The map is the runtime's
+/* Informs the runtime where the new IL is from: stack traces and debuggers speak of the program's own. The map is the runtime's
  * from then on, which frees it. */
-static bool tell_map(const struct il_work *w, uintptr_t function_id)
+static bool report_map(const struct il_work *w, uintptr_t function_id)
 {
     uint32_t n;
     struct clr_il_move *moves = make_map(w, &n);
-    bool told = moves != NULL && SLOT(info, INFO_SET_IL_CODE_MAP, uintptr_t, int32_t, uint32_t, const struct clr_il_move *)(info, function_id, 0, n, moves) >= 0;
-    if (!told)
+    bool reported = moves != NULL && SLOT(info, INFO_SET_IL_CODE_MAP, uintptr_t, int32_t, uint32_t, const struct clr_il_move *)(info, function_id, 0, n, moves) >= 0;
+    if (!reported)
         free(moves);
-    return told;
+    return reported;
 }
 
 /* The same of a version. The runtime makes a copy of it, as of the IL. */
-static bool tell_map_of_version(const struct il_work *w, void *control)
+static bool report_map_of_version(const struct il_work *w, void *control)
 {
     uint32_t n;
     struct clr_il_move *moves = make_map(w, &n);
-    bool told = moves != NULL && SLOT(control, CONTROL_SET_IL_MAP, uint32_t, const struct clr_il_move *)(control, n, moves) >= 0;
+    bool reported = moves != NULL && SLOT(control, CONTROL_SET_IL_MAP, uint32_t, const struct clr_il_move *)(control, n, moves) >= 0;
     free(moves);
-    return told;
+    return reported;
 }
 
 /* Are a function's calls recorded by probes? */
@@ -474,8 +474,8 @@ static struct probed *put_body(struct il_work *w, const struct rewriting *r, uin
     p->interaction = interaction;
     if (!(r->control == NULL ? set_body(w, r, p, bytes) : set_version(w, r->control, bytes)))
         return NULL;
-    p->told = r->control == NULL ? tell_map(w, r->function_id) : tell_map_of_version(w, r->control);
-    if (r->control == NULL && p->told && (r->value & (FUNCTION_IS_COLLECTIBLE | FUNCTION_HAS_PROBES)) == 0)
+    p->mapped = r->control == NULL ? report_map(w, r->function_id) : report_map_of_version(w, r->control);
+    if (r->control == NULL && p->mapped && (r->value & (FUNCTION_IS_COLLECTIBLE | FUNCTION_HAS_PROBES)) == 0)
         let_go(p, r);
     return p;
 }
@@ -558,21 +558,21 @@ static bool log_not_probed(uint32_t function, uint32_t why)
     return arena_log(WIRE_RECORD_NOT_PROBED, &record, sizeof record);
 }
 
-/* Tells, once for each function, why it has no probes. False: it was told before. */
-static bool tell_not_probed(const struct method *m, uint64_t value, uint32_t why)
+/* Reports, once for each function, why it has no probes. False: it was reported before. */
+static bool report_not_probed(const struct method *m, uint64_t value, uint32_t why)
 {
-    static struct probed none = {.told = true};
+    static struct probed none = {.mapped = true};
     uint64_t known = (uintptr_t)&none | ((value & FUNCTION_IS_COLLECTIBLE) != 0 ? 1 : 0);
     arena_lock();
-    bool told = map_get(&functions, m->function) == known;
-    if (!told) {
+    bool reported = map_get(&functions, m->function) == known;
+    if (!reported) {
         map_put(&functions, m->function, known);
         log_not_probed(m->function, why); /* else the loss alone says so */
     }
     arena_unlock();
-    if (!told)
+    if (!reported)
         loss(WIRE_LOSS_NOT_PROBED, 0, 0);
-    return !told;
+    return !reported;
 }
 
 static bool find_body(struct rewriting *r)
@@ -650,7 +650,7 @@ void probes_compiled(uintptr_t function_id, uint64_t given)
     if ((given & 1) == 0)
         know_probed(m, (const struct probed *)(uintptr_t)given, value);
     else if ((uint32_t)(given >> 1) != NOT_WANTED)
-        tell_not_probed(m, value, (uint32_t)(given >> 1));
+        report_not_probed(m, value, (uint32_t)(given >> 1));
 }
 
 /* It is no loss: calls that began before are in no recording, and others have probes. */
@@ -670,7 +670,7 @@ void probes_missing(uintptr_t function_id, uint32_t why)
     uint64_t value = function_value(function_id);
     const struct method *m = is_probed(value) ? instrument_method(function_id, value) : NULL;
     if (m != NULL)
-        tell_not_probed(m, value, why);
+        report_not_probed(m, value, why);
 }
 
 /* Can some function of a module match patterns? Its types decide, but for nested ones, whose names begin like those around them; those
@@ -766,7 +766,7 @@ static hresult jit_started(void *self, uintptr_t function_id, int32_t safe_to_bl
         bool put = m != NULL && put_probes(function_id, value, m, &why);
         if (m == NULL)
             loss(WIRE_LOSS_NOT_HOOKED, 0, 0);
-        if (!put && why != NOT_WANTED && (m == NULL || tell_not_probed(m, value, why)) && (value & FUNCTION_CONTROLS) != 0)
+        if (!put && why != NOT_WANTED && (m == NULL || report_not_probed(m, value, why)) && (value & FUNCTION_CONTROLS) != 0)
             scopes_missing();
     }
     errno = saved_errno;
@@ -823,7 +823,7 @@ uint32_t probes_old_offset(uint32_t function, uint32_t il)
     if (!(probes_on || probes_marks) || il >= IL_NO_OFFSET)
         return il;
     const struct probed *p = (const struct probed *)(uintptr_t)(map_get(&functions, function) & ~UINT64_C(1));
-    return p == NULL || p->told ? il : il_old_offset(p->runs, p->n_runs, il);
+    return p == NULL || p->mapped ? il : il_old_offset(p->runs, p->n_runs, il);
 }
 
 /* With the lock held: what can be unloaded is forgotten, as in names.c. */

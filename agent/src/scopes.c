@@ -9,7 +9,7 @@
  *
  *   - when it returns: its probe has this stack pointer, or is in an OSR variant of it;
  *   - when an exception has left it and the first catch, finally or fault block of a function outside of it is about to run. The
- *     runtime tells the stack pointer of the block's function. What runs before, filters and the search for them, counts as inside;
+ *     runtime reports the stack pointer of the block's function. What runs before, filters and the search for them, counts as inside;
  *   - when a probe of one of these functions has no lower stack pointer: nobody has said what became of it.
  *
  * It never jumps: a call by tail. stays if it is the outermost one, and what it calls is inside (probes.c).

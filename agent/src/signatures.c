@@ -5,7 +5,7 @@
 #define MAX_DEPTH 32u /* of types in types: compilers write less than ten; it bounds the stack that is taken */
 
 struct walk {
-    const uint8_t *at, *end, *passed; /* passed: up to there all was told of */
+    const uint8_t *at, *end, *passed; /* passed: up to there all was passed on */
     const struct signature_parts *parts;
 };
 

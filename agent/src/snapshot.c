@@ -225,7 +225,7 @@ void snapshot_finish(const struct bound *bounds, uint64_t n)
         }
     snapshot_put(none, 16);
     if (snapshot_writing)
-        statics_tell();
+        statics_report();
     snapshot_put("COMPLETE", 8);
     flush();
     if (snapshot_writing && ftruncate(fd, (off_t)written) == 0)

@@ -45,7 +45,7 @@
 
 static struct map nodes; /* parent << 32 | ip → node, for parents with more than MAX_CHAIN children */
 
-static uint32_t truncated_node; /* the child of the root for stacks that are not told as a whole; 0: there was none yet */
+static uint32_t truncated_node; /* the child of the root for stacks that are not reported as a whole; 0: there was none yet */
 static uint64_t max_nodes;
 
 bool stack_init(uint64_t most_nodes)
@@ -327,7 +327,7 @@ READS_STACK static bool join_skip(const struct thread *t, struct walk *w, uintpt
 }
 
 /* The callers of a function without a frame pointer, or of an OSR variant, whose stack pointer was sp; next: what was
- * in the frame pointer. A stub of the runtime that has a frame pointer, which its call-frame information does not tell, is not such a
+ * in the frame pointer. A stub of the runtime that has a frame pointer, which its call-frame information does not describe, is not such a
  * function: its caller is on the chain. */
 READS_STACK static bool push_callers(struct thread *t, struct walk *w, uintptr_t sp, uintptr_t next, bool beside, uint32_t *ip)
 {
@@ -532,7 +532,7 @@ static bool walk_on(struct thread *t, struct walk *w, uintptr_t *fp, uint32_t *o
 }
 
 /* Behind native code that is not the runtime's, when managed code was met or joined: was a managed function left out
- * before that? Frames that the runtime does not tell of may come before the one that it tells. */
+ * before that? Frames that the runtime does not report may come before the one that it reports. */
 static COLD bool walk_left_out(struct thread *t, struct walk *w, uintptr_t *fp, uint32_t *owner)
 {
     uintptr_t met = walked_slot(t, w->n_frames - 1);
@@ -619,7 +619,7 @@ static void forget_frames(struct thread *t)
     t->outer_known = true;
 }
 
-/* Only (truncated) and the innermost function of such a stack are told. */
+/* Only (truncated) and the innermost function of such a stack are reported. */
 static bool is_too_deep(const struct thread *t)
 {
     return t->outer_frames + t->n_frames >= MAX_FRAMES || t->outer_skips + t->n_skips >= MAX_FRAMES;

@@ -4,7 +4,7 @@
  * runtime says where a field of a class is (GetAppDomainStaticAddress), but neither which classes there are, nor anything of the
  * fields of an instantiation of a generic class, as it asks the class without type arguments whether it is initialised.
  *
- * Idea: the runtime tells of each class when it has loaded it. After the collection of a snapshot, with all threads stopped, each class
+ * Idea: the runtime reports each class when it has loaded it. After the collection of a snapshot, with all threads stopped, each class
  * is asked for its static fields that can hold references, and for where these are. Nothing is loaded or initialised by
  * that: a class that is not initialised yet has none. What is found goes into the file of the snapshot, with the object that the
  * field holds, and the reader compares that with the references of the array.
@@ -64,7 +64,7 @@ struct field { /* a static field that can hold references */
     utf16 name[WIRE_MAX_NAME];
 };
 
-struct told { /* as in the file, before the name */
+struct reported { /* as in the file, before the name */
     uint64_t slot, object;
     uint32_t type, token, of_thread, length;
 };
@@ -87,8 +87,8 @@ struct instance { /* where the static fields of an instantiation are */
 };
 
 static void *info;
-static uint32_t lock_word, asking; /* asking: held while a class of `told_now` is asked, and for the threads */
-static struct list classes = {.size = sizeof(struct class)}, told_now = {.size = sizeof(struct class)};
+static uint32_t lock_word, asking; /* asking: held while a class of `reported_now` is asked, and for the threads */
+static struct list classes = {.size = sizeof(struct class)}, reported_now = {.size = sizeof(struct class)};
 static uintptr_t threads[MAX_THREADS];
 static uint32_t n_threads;
 static bool too_many_threads; /* there were once */
@@ -176,8 +176,8 @@ void statics_forget_module(uintptr_t module)
     classes.n = kept;
     word_unlock(&lock_word);
     word_lock(&asking);
-    all = told_now.items;
-    for (uint64_t i = 0; i < told_now.n; i++)
+    all = reported_now.items;
+    for (uint64_t i = 0; i < reported_now.n; i++)
         if (is_of(&all[i], module))
             all[i].module = 0; /* its place stays: the others are being gone through */
     word_unlock(&asking);
@@ -291,9 +291,9 @@ static bool instance_slot(uint32_t token, uintptr_t *slot)
     return *slot % sizeof *slot == 0;
 }
 
-/* ── telling ────────────────────────────────────────────────────────────────────────────────────────────────── */
+/* ── reporting ────────────────────────────────────────────────────────────────────────────────────────────────── */
 
-static void tell_object(const struct class *c, const struct field *f, struct told *t)
+static void report_object(const struct class *c, const struct field *f, struct reported *t)
 {
     if (t->object == 0)
         return;
@@ -305,53 +305,53 @@ static void tell_object(const struct class *c, const struct field *f, struct tol
 }
 
 /* A struct that has references is an object of its own, a box, and the address is in it. */
-static void tell_at(const struct class *c, const struct field *f, uintptr_t address, bool of_thread)
+static void report_at(const struct class *c, const struct field *f, uintptr_t address, bool of_thread)
 {
-    struct told t = {.slot = f->is_value ? 0 : address, .of_thread = of_thread};
+    struct reported t = {.slot = f->is_value ? 0 : address, .of_thread = of_thread};
     t.object = f->is_value ? address - sizeof address : *(const uintptr_t *)address;
-    tell_object(c, f, &t);
+    report_object(c, f, &t);
 }
 
-static bool tell_of_threads(const struct class *c, const struct field *f)
+static bool report_of_threads(const struct class *c, const struct field *f)
 {
     for (uint32_t i = 0; i < n_threads; i++) {
         uintptr_t address = 0;
         if (SLOT(info, INFO_GET_THREAD_STATIC_ADDRESS2, uintptr_t, uint32_t, uintptr_t, uintptr_t, uintptr_t *)(info, c->id, f->token, domain, threads[i], &address) == HR_OK &&
             address != 0)
-            tell_at(c, f, address, true);
+            report_at(c, f, address, true);
     }
     return !too_many_threads && !dormant_on;
 }
 
-static bool tell_of_instance(const struct class *c, const struct field *f)
+static bool report_of_instance(const struct class *c, const struct field *f)
 {
     uintptr_t object = 0, slot = 0;
     bool known = instance_slot(f->token, &slot);
-    struct told t = {.slot = slot};
+    struct reported t = {.slot = slot};
     if (slot != 0 && read_words(slot, &object, sizeof object))
         t.object = object;
-    tell_object(c, f, &t);
+    report_object(c, f, &t);
     return known;
 }
 
 /* False: not all that it holds is known. */
-static bool tell_field(const struct class *c, const struct field *f)
+static bool report_field(const struct class *c, const struct field *f)
 {
     uintptr_t address = 0;
     uint32_t kind = 0;
     if (c->is_instance)
-        return tell_of_instance(c, f);
+        return report_of_instance(c, f);
     hresult hr = SLOT(info, INFO_GET_DOMAIN_STATIC_ADDRESS, uintptr_t, uint32_t, uintptr_t, uintptr_t *)(info, c->id, f->token, domain, &address);
     if (hr == HR_OK && address != 0)
-        tell_at(c, f, address, false);
+        report_at(c, f, address, false);
     if (hr != HR_INVALID_ARGUMENT || SLOT(info, INFO_GET_STATIC_FIELD_INFO, uintptr_t, uint32_t, uint32_t *)(info, c->id, f->token, &kind) != HR_OK ||
         (kind & STATIC_OF_THREAD) == 0)
         return true;
-    return tell_of_threads(c, f);
+    return report_of_threads(c, f);
 }
 
 /* False: not all that its fields hold is known. */
-static bool tell_fields(const struct class *c, void *import, const uint32_t *tokens, uint32_t n, struct field *f, bool *found)
+static bool report_fields(const struct class *c, void *import, const uint32_t *tokens, uint32_t n, struct field *f, bool *found)
 {
     bool known = true;
     for (uint32_t i = 0; i < n; i++) {
@@ -359,12 +359,12 @@ static bool tell_fields(const struct class *c, void *import, const uint32_t *tok
             continue;
         if (c->is_instance && !*found && !(*found = arena.header->runtime_major >= INSTANCE_MAJOR && find_instance(c->id)))
             return false;
-        known = tell_field(c, f) && known;
+        known = report_field(c, f) && known;
     }
     return known;
 }
 
-static bool tell_class(const struct class *c, struct field *f)
+static bool report_class(const struct class *c, struct field *f)
 {
     void *import = names_metadata(c->module), *all = NULL;
     uint32_t tokens[TOKENS], n = 0;
@@ -374,7 +374,7 @@ static bool tell_class(const struct class *c, struct field *f)
         hr = SLOT(import, IMPORT_ENUM_FIELDS, void **, uint32_t, uint32_t *, uint32_t, uint32_t *)(import, &all, c->token, tokens, TOKENS, &n);
         if (hr < 0 || n == 0 || n > TOKENS)
             break;
-        known = tell_fields(c, import, tokens, n, f, &found) && known;
+        known = report_fields(c, import, tokens, n, f, &found) && known;
     }
     if (all != NULL)
         ((void (*)(void *, void *))(*(void *const *const *)import)[IMPORT_CLOSE_ENUM])(import, all);
@@ -393,21 +393,21 @@ static void find_domain(uintptr_t module)
         domain = 0;
 }
 
-static void tell_classes(struct field *f)
+static void report_classes(struct field *f)
 {
-    struct class *all = told_now.items;
+    struct class *all = reported_now.items;
     uint64_t kept = 0;
-    for (uint64_t i = 0; i < told_now.n; i++) {
+    for (uint64_t i = 0; i < reported_now.n; i++) {
         word_lock(&asking);
         if (all[i].module != 0 && domain == 0)
             find_domain(all[i].module);
-        if (all[i].module != 0 && (kept == 0 || all[i].id != all[kept - 1].id)) { /* some are told of twice */
-            left_out += domain != 0 && tell_class(&all[i], f) ? 0 : 1;
+        if (all[i].module != 0 && (kept == 0 || all[i].id != all[kept - 1].id)) { /* some are reported twice */
+            left_out += domain != 0 && report_class(&all[i], f) ? 0 : 1;
             all[kept++] = all[i];
         }
         word_unlock(&asking);
     }
-    told_now.n = kept;
+    reported_now.n = kept;
 }
 
 /* What is loaded meanwhile comes behind what was loaded before. */
@@ -417,7 +417,7 @@ static void take_classes(void)
     if (dormant_on)
         names_each_class(see_class);
     word_lock(&lock_word);
-    told_now = classes;
+    reported_now = classes;
     classes = (struct list){.size = sizeof(struct class)};
     word_unlock(&lock_word);
     word_unlock(&asking);
@@ -428,8 +428,8 @@ static void give_classes(void)
     word_lock(&asking);
     word_lock(&lock_word);
     struct list more = classes;
-    classes = told_now;
-    told_now = (struct list){.size = sizeof(struct class)};
+    classes = reported_now;
+    reported_now = (struct list){.size = sizeof(struct class)};
     bool room = list_reserve(&classes, classes.n + more.n);
     for (uint64_t i = 0; i < more.n && room; i++)
         ((struct class *)classes.items)[classes.n++] = ((const struct class *)more.items)[i];
@@ -439,18 +439,18 @@ static void give_classes(void)
     list_give_back(&more);
 }
 
-void statics_tell(void)
+void statics_report(void)
 {
-    static const struct told none;
+    static const struct reported none;
     struct field *f = private_alloc(sizeof *f);
     if (instance == NULL)
         instance = private_alloc(sizeof *instance);
     take_classes();
     left_out = no_room;
-    if (f != NULL && instance != NULL && list_sort(&told_now))
-        tell_classes(f);
+    if (f != NULL && instance != NULL && list_sort(&reported_now))
+        report_classes(f);
     else
-        left_out += told_now.n;
+        left_out += reported_now.n;
     give_classes();
     snapshot_put(&none, sizeof none);
     snapshot_put(&left_out, sizeof left_out);

@@ -6,7 +6,7 @@
 
 void statics_init(void *info);
 void statics_install(void **callbacks);
-void statics_tell(void); /* into the snapshot that is written; while all threads are stopped */
+void statics_report(void); /* into the snapshot that is written; while all threads are stopped */
 void statics_forget_module(uintptr_t module); /* it is being unloaded */
 void statics_forget_thread(uintptr_t thread);   /* it ends */
 void statics_give_back(void);

@@ -2,7 +2,7 @@
  *
  * An object is alive after a GC for one of three reasons: its generation was not collected; a root refers to it; or a
  * survivor does. Roots come from the runtime (RootReferences2, when objects are in their new places already) and cost a
- * walk over all objects here, so only some GCs are looked at: CLRPROF_ROOTS says which. What is told is summed by site,
+ * walk over all objects here, so only some GCs are looked at: CLRPROF_ROOTS says which. What is reported is summed by site,
  * in parts that the reader adds up: neighbours on the heap are often alike, and a small table collects most of them. */
 #define _GNU_SOURCE
 #include "arena.h"
@@ -16,7 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define ROOTS_SHARE 8u /* what is told may take this part of the memory limit: the log is never shortened */
+#define ROOTS_SHARE 8u /* what is reported may take this part of the memory limit: the log is never shortened */
 #define SLOTS 4096u /* of the direct-mapped tables: 400 KiB together */
 
 struct root {
@@ -24,12 +24,12 @@ struct root {
     uint32_t kind, flags;
 };
 
-struct told_roots { /* as in the log, after its header */
+struct reported_roots { /* as in the log, after its header */
     uint32_t gc, site, kind, flags, function, reserved;
     uint64_t references;
 };
 
-struct told_why {
+struct reported_why {
     uint32_t gc, site;
     uint64_t populations[3][2]; /* uncollected, rooted, reachable: objects, bytes */
 };
@@ -37,7 +37,7 @@ struct told_why {
 static enum { ROOTS_GEN2, ROOTS_EVERY, ROOTS_INDUCED, ROOTS_OFF, ROOTS_NTH } policy;
 static uint32_t nth, roots_lock; /* server GC scans roots from several threads */
 static bool wanted, incomplete;
-static uint64_t told; /* bytes */
+static uint64_t reported; /* bytes */
 static struct list roots = {.size = sizeof(struct root)}, pinned = {.size = sizeof(uintptr_t)};
 
 void survival_init(const char *text)
@@ -57,8 +57,8 @@ bool survival_begin(uint32_t number, uint32_t collected, bool induced, bool snap
     incomplete = false;
     wanted = snapshot || (policy == ROOTS_GEN2 && (collected >> 2 & 1) != 0) || policy == ROOTS_EVERY || (policy == ROOTS_INDUCED && induced) ||
              (policy == ROOTS_NTH && number % nth == 0);
-    if (wanted && !snapshot && (told > arena.header->memory_limit / ROOTS_SHARE || !arena_has_room(ROOM_ROOTS))) {
-        wanted = false; /* a collection is told as a whole or not at all */
+    if (wanted && !snapshot && (reported > arena.header->memory_limit / ROOTS_SHARE || !arena_has_room(ROOM_ROOTS))) {
+        wanted = false; /* a collection is reported as a whole or not at all */
         loss(WIRE_LOSS_SURVIVORS, 0, 0);
     }
     return wanted;
@@ -89,25 +89,25 @@ hresult survival_roots(void *self, uint32_t n, const uintptr_t *objects, const u
     return HR_OK;
 }
 
-static void tell(uint32_t kind, const void *payload, uint32_t bytes)
+static void report(uint32_t kind, const void *payload, uint32_t bytes)
 {
     arena_lock();
     bool written = arena_log(kind, payload, bytes);
     arena_unlock();
     if (!written)
         loss(WIRE_LOSS_LIFETIME_FULL, 0, 0);
-    told += bytes;
+    reported += bytes;
 }
 
-static void tell_roots(struct told_roots *t)
+static void report_roots(struct reported_roots *t)
 {
     if (t->references != 0)
-        tell(WIRE_RECORD_ROOTS, t, sizeof *t);
+        report(WIRE_RECORD_ROOTS, t, sizeof *t);
     t->references = 0;
 }
 
 /* Counts the roots by site, and marks the objects that they refer to. */
-static void count_roots(uint32_t gc, struct told_roots *slots)
+static void count_roots(uint32_t gc, struct reported_roots *slots)
 {
     memset(slots, 0, SLOTS * sizeof *slots);
     for (uint64_t i = 0; i < roots.n; i++) {
@@ -124,25 +124,25 @@ static void count_roots(uint32_t gc, struct told_roots *slots)
         uint32_t site = s->site & SHADOW_SITE;
         if (site == SHADOW_LEFT_OUT)
             continue;
-        struct told_roots *slot = &slots[(site * 31 + r->kind * 7 + r->flags * 3 + function * 17) % SLOTS];
+        struct reported_roots *slot = &slots[(site * 31 + r->kind * 7 + r->flags * 3 + function * 17) % SLOTS];
         if (slot->site != site || slot->kind != r->kind || slot->flags != r->flags || slot->function != function) {
-            tell_roots(slot);
-            *slot = (struct told_roots){gc, site, r->kind, r->flags, function, 0, 0};
+            report_roots(slot);
+            *slot = (struct reported_roots){gc, site, r->kind, r->flags, function, 0, 0};
         }
         slot->references++;
     }
     for (uint32_t i = 0; i < SLOTS; i++)
-        tell_roots(&slots[i]);
+        report_roots(&slots[i]);
 }
 
-static void tell_why(struct told_why *t)
+static void report_why(struct reported_why *t)
 {
     if (t->populations[0][0] + t->populations[1][0] + t->populations[2][0] != 0)
-        tell(WIRE_RECORD_WHY, t, sizeof *t);
+        report(WIRE_RECORD_WHY, t, sizeof *t);
     memset(t, 0, sizeof *t);
 }
 
-static void count_reason(uint32_t gc, struct shadow *s, bool all_survived, struct told_why *slots)
+static void count_reason(uint32_t gc, struct shadow *s, bool all_survived, struct reported_why *slots)
 {
     uint32_t site = s->site & SHADOW_SITE, flags = s->site & ~SHADOW_SITE;
     uint32_t reason = (flags & SHADOW_SURVIVED) == 0 && !all_survived ? 0 : (flags & SHADOW_ROOTED) != 0 ? 1 : 2;
@@ -150,9 +150,9 @@ static void count_reason(uint32_t gc, struct shadow *s, bool all_survived, struc
         s->site &= ~(SHADOW_SURVIVED | SHADOW_ROOTED);
     if ((flags & SHADOW_PENDING) != 0 || site == SHADOW_LEFT_OUT)
         return; /* its site is not known yet, or it has none */
-    struct told_why *slot = &slots[site % SLOTS];
+    struct reported_why *slot = &slots[site % SLOTS];
     if (slot->site != site) {
-        tell_why(slot);
+        report_why(slot);
         slot->gc = gc;
         slot->site = site;
     }
@@ -160,7 +160,7 @@ static void count_reason(uint32_t gc, struct shadow *s, bool all_survived, struc
     slot->populations[reason][1] += (uint64_t)s->size << 3;
 }
 
-static void count_reasons(uint32_t gc, const struct bound *b, bool all_survived, struct told_why *slots)
+static void count_reasons(uint32_t gc, const struct bound *b, bool all_survived, struct reported_why *slots)
 {
     uintptr_t next;
     for (uintptr_t at = b->start; at < b->used;) {
@@ -186,10 +186,10 @@ uint32_t survival_pinned(void)
     return n;
 }
 
-void survival_tell(uint32_t gc, const struct bound *bounds, uint64_t n, bool all_survived)
+void survival_report(uint32_t gc, const struct bound *bounds, uint64_t n, bool all_survived)
 {
-    static struct told_roots by_root[SLOTS];
-    static struct told_why by_site[SLOTS];
+    static struct reported_roots by_root[SLOTS];
+    static struct reported_why by_site[SLOTS];
     if (incomplete)
         loss(WIRE_LOSS_LIFETIME_FULL, 0, 0);
     count_roots(gc, by_root);
@@ -197,5 +197,5 @@ void survival_tell(uint32_t gc, const struct bound *bounds, uint64_t n, bool all
         if (bounds[i].generation < WIRE_GENERATION_COUNT)
             count_reasons(gc, &bounds[i], all_survived, by_site);
     for (uint32_t i = 0; i < SLOTS; i++)
-        tell_why(&by_site[i]);
+        report_why(&by_site[i]);
 }

@@ -1,6 +1,6 @@
 /* Which system calls a thread makes, where they are counted (counters.c): the names beside the numbers.
  *
- * With PERF_SAMPLE_RAW a record of raw_syscalls:sys_enter has what the tracepoint tells: the number of the call and its arguments. It is
+ * With PERF_SAMPLE_RAW a record of raw_syscalls:sys_enter has what the tracepoint has: the number of the call and its arguments. It is
  * longer then, but all are of one length, so the end of the ring still says how many there were; and the kernel lets everyone have that of his own
  * calls who may count them (TRACE_EVENT_FL_CAP_ANY). The ring is overwritten: what is older than it is long is counted and has no name.
  *
@@ -63,9 +63,9 @@ void system_calls_take(struct call_names *c, uint64_t head)
             add(c, word_at(c, c->read + NUMBER_AT));
 }
 
-void system_calls_tell(struct call_names *c)
+void system_calls_report(struct call_names *c)
 {
-    memcpy(c->told, c->calls, c->n * sizeof *c->told);
-    c->n_told = c->n;
+    memcpy(c->reported, c->calls, c->n * sizeof *c->reported);
+    c->n_reported = c->n;
     c->n = 0;
 }

@@ -57,17 +57,17 @@ static void take_counted(struct wire_system_event *e, const uint64_t *counted)
 static uint32_t append_calls(const struct wire_system_event *e, const struct call_names *names)
 {
     const struct wire_region_entry *r = &arena.header->regions[WIRE_REGION_SYSTEM_CALLS];
-    uint64_t bytes = names->n_told * sizeof *names->told, sum = 0;
-    for (uint32_t i = 0; i < names->n_told; i++)
-        sum += names->told[i].count;
-    if (e->calls == 0 || bytes == 0 || sum > e->calls || r->used + bytes > most / sizeof *e * CALLS_EACH * sizeof *names->told)
+    uint64_t bytes = names->n_reported * sizeof *names->reported, sum = 0;
+    for (uint32_t i = 0; i < names->n_reported; i++)
+        sum += names->reported[i].count;
+    if (e->calls == 0 || bytes == 0 || sum > e->calls || r->used + bytes > most / sizeof *e * CALLS_EACH * sizeof *names->reported)
         return 0;
     struct wire_system_call *rows = arena_reserve(WIRE_REGION_SYSTEM_CALLS, bytes);
     if (rows == NULL)
         return 0;
-    memcpy(rows, names->told, bytes);
+    memcpy(rows, names->reported, bytes);
     arena_publish(WIRE_REGION_SYSTEM_CALLS, bytes);
-    return names->n_told;
+    return names->n_reported;
 }
 
 static bool append(struct wire_system_event *e, const struct call_names *names)

@@ -6,7 +6,7 @@
  *   - if it was itself called by such a call, or by another jump from there: it is in a *chain*, at the beginning of which
  *     is a call that has stayed. That one has nothing left to do but to return. So whatever the thread does until it
  *     returns is done by the last call that jumped, or by what was entered in its place, at the same stack pointer;
- *   - if too much of the thread's stack is used. If it is in no chain then nothing tells when what it jumped to ends: the
+ *   - if too much of the thread's stack is used. If it is in no chain then nothing shows when what it jumped to ends: the
  *     call ends with the jump, and is counted (Clock.jumps).
  *
  * A call of a chain that jumps keeps its activation: it has jumped (WIRE_ACTIVATION_JUMPED), and ends when the beginning of the chain
@@ -14,7 +14,7 @@
  * pointer on top. So that a chain is bounded, calls that repeat what is there are ended by others that do the same: see tails_repeated.
  *
  * The call of a function without probes around which there are some (SITE_MARK) begins a chain, too: it may jump to a function that
- * has its own, and the probe behind it tells when that ends. */
+ * has its own, and the probe behind it shows when that ends. */
 #include "hooks.h"
 #include "threads.h"
 #include "timings.h"

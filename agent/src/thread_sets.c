@@ -9,7 +9,7 @@
  * had, and the number of ids is bounded by that of the threads which run at the same time. Threads of the same name that do
  * run at the same time are in several sets.
  *
- * Whose name it is, is what was told before the thread began to count for anything: a later name changes nothing. There are
+ * Whose name it is, is what was reported before the thread began to count for anything: a later name changes nothing. There are
  * only so many names that are kept apart. Threads of all others share sets too. */
 #include "arena.h"
 #include "map.h"
@@ -89,9 +89,10 @@ void thread_forget(uintptr_t thread)
 
 uint64_t thread_name_hash(const utf16 *name, uint32_t length)
 {
-    uint64_t hash = UINT64_C(0xcbf29ce484222325); /* FNV-1a, and Murmur3's last steps */
+    uint64_t hash = KEY_START;
     for (uint32_t i = 0; i < length; i++)
-        hash = (hash ^ name[i]) * UINT64_C(0x100000001b3);
+        hash = key_add(hash, name[i]);
+    /* Murmur3's last steps */
     hash = (hash ^ hash >> 33) * UINT64_C(0xff51afd7ed558ccd);
     return length == 0 ? 0 : hash | 1;
 }
@@ -102,7 +103,7 @@ bool thread_name_needed(uintptr_t thread, uint64_t hash)
     return !threads_fold() || thread_is_own(thread) || is_new;
 }
 
-void thread_name_told(uintptr_t thread, uint64_t hash, uint64_t at)
+void thread_name_reported(uintptr_t thread, uint64_t hash, uint64_t at)
 {
     uint64_t number = hash == 0 ? NAME_NONE : map_get(&numbers, hash);
     if (hash != 0 && number == 0) {

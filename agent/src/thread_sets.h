@@ -24,7 +24,7 @@ bool thread_is_own(uintptr_t managed);
 void thread_forget(uintptr_t managed);  /* it has ended */
 uint64_t thread_name_hash(const utf16 *name, uint32_t length);
 bool thread_name_needed(uintptr_t managed, uint64_t hash); /* is a record of this name to be written? */
-void thread_name_told(uintptr_t managed, uint64_t hash, uint64_t at); /* at: of the record, as in the row; 0: none */
+void thread_name_reported(uintptr_t managed, uint64_t hash, uint64_t at); /* at: of the record, as in the row; 0: none */
 /* A set that no thread has, for threads of this one's name; a new one gets the id. NULL: no room. */
 struct thread_set *thread_set_join(uintptr_t managed, uint32_t id, uint32_t os_id);
 void thread_set_leave(struct thread_set *s);

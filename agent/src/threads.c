@@ -247,7 +247,7 @@ struct thread *thread_after(const struct thread *t)
     return t == NULL ? __atomic_load_n(&all_threads, __ATOMIC_ACQUIRE) : t->next;
 }
 
-/* Of the main thread's stack musl tells how much is mapped by now. It can grow up to its limit. */
+/* Of the main thread's stack musl says how much is mapped by now. It can grow up to its limit. */
 static void grow_main_stack(uintptr_t *low, uintptr_t high)
 {
     struct rlimit limit;
@@ -374,7 +374,7 @@ void thread_named(uintptr_t managed, const utf16 *name, uint32_t length)
     arena_lock();
     uint64_t at = arena.header->regions[WIRE_REGION_LOG].used + 1;
     bool needed = thread_name_needed(managed, hash), written = needed && arena_log(WIRE_RECORD_THREAD_NAME, &record, bytes);
-    thread_name_told(managed, hash, written ? at : 0);
+    thread_name_reported(managed, hash, written ? at : 0);
     arena_unlock();
     if (needed && !written)
         loss(WIRE_LOSS_ARENA_FULL, 0, 0);

@@ -50,7 +50,7 @@ struct ip_slot {
 #define RECENT_CREDIT 3u   /* so often one that does not come is spared before it makes room */
 #define SEEN_SLOTS 32u     /* direct-mapped: the sites that took the slow path last */
 
-struct approach { /* the runtime's own frames, from the agent's to the first that tells something */
+struct approach { /* the runtime's own frames, from the agent's to the first that says something */
     uint64_t n;   /* 0: empty */
     struct {
         uintptr_t next, ret;     /* distance of the next pair from the agent's frame pointer; return address */

@@ -46,7 +46,7 @@
 __thread struct timer *current_timer AT_FIXED_PLACE;
 static struct wire_overhead overhead; /* a copy of the header's */
 static bool is_quick;                 /* the usual case of a hook is all there is to do: the clock is read by an instruction, and no CPU counters are */
-static bool blocks_are_told;          /* exceptions unwind finally blocks like calls of their functions: see below */
+static bool blocks_are_reported;          /* exceptions unwind finally blocks like calls of their functions: see below */
 
 /* That of a thread for which there is no memory: nothing of it is recorded, and each call is a loss. */
 static struct wire_activation no_activation = {.caller_sp = UINTPTR_MAX, .flags = WIRE_ACTIVATION_TRUNCATED};
@@ -709,8 +709,8 @@ void time_leave_cold(const struct method *m, uintptr_t sp)
  * when the call below it is unwound. Until then a finally block can run, which belongs to its function, so the call ends
  * when its unwinding ends.
  *
- * A catch or finally block that is about to run tells its frame: all activations inside of that are gone, whatever was
- * told of them. This is what decides; ending calls earlier gives them their time, and matters where native code catches.
+ * A catch or finally block that is about to run shows its frame: all activations inside of that are gone, whatever was
+ * reported of them. This is what decides; ending calls earlier gives them their time, and matters where native code catches.
  *
  * From .NET 9 on the search for a handler is managed code itself, which runs on top of the frames that it unwinds. Its
  * calls are none of the program's: the innermost activation is "dispatching" while it runs, but for filters and finally
@@ -731,7 +731,7 @@ static void end_gone(struct timer *t)
     end_in_event(t, t->top - 1);
 }
 
-/* Does a filter run, and no recorded call inside of it? An exception that leaves a filter is told as one that unwinds the
+/* Does a filter run, and no recorded call inside of it? An exception that leaves a filter is reported as one that unwinds the
  * filter's function, which goes on. */
 static bool in_filter(const struct timer *t)
 {
@@ -762,25 +762,25 @@ static void end_jumped_above(struct timer *t, uint32_t function)
         end_in_event(t, a);
 }
 
-/* Another frame is unwound than the one that was told before, of which no block runs: so that is gone. On .NET 9 this is
+/* Another frame is unwound than the one that was reported before, of which no block runs: so that is gone. On .NET 9 this is
  * how calls end; elsewhere it is how they do when native code has caught the exception, since then the end of the last
- * unwinding is not told. If it is a frame of the same function, that one may have been a finally block's, which the
+ * unwinding is not reported. If it is a frame of the same function, that one may have been a finally block's, which the
  * function that catches will decide; if none does, it is taken for a call of its own. */
-static void end_told_before(struct timer *t, uint32_t function)
+static void end_reported_before(struct timer *t, uint32_t function)
 {
     forget_unwound(t);
     if (t->n_unwinding == 0 || t->unwinding[t->n_unwinding - 1].kind > UNWINDS_TOP)
         return;
     struct unwinding u = t->unwinding[t->n_unwinding - 1];
-    if (blocks_are_told)
+    if (blocks_are_reported)
         t->n_unwinding--;
-    if (u.kind != UNWINDS_TOP || u.depth != t->clock->depth || (blocks_are_told && is_top(t, function) && !t->uncaught))
+    if (u.kind != UNWINDS_TOP || u.depth != t->clock->depth || (blocks_are_reported && is_top(t, function) && !t->uncaught))
         return;
     end_gone(t);
 }
 
-/* Forgets the finally blocks of frames inside of this one, which an exception has left, and what was told of their frames because of the
- * exceptions that they ran for: if their calls have no activation, depth does not tell. What was told last is about this frame itself. */
+/* Forgets the finally blocks of frames inside of this one, which an exception has left, and what was reported of their frames because of the
+ * exceptions that they ran for: if their calls have no activation, depth does not decide it. What was reported last is about this frame itself. */
 static void forget_blocks_inside(struct timer *t, uintptr_t frame)
 {
     uint32_t kept = t->n_unwinding;
@@ -802,7 +802,7 @@ static void forget_blocks_inside(struct timer *t, uintptr_t frame)
         t->unwinding[t->n_unwinding++] = last;
 }
 
-/* Ends the calls inside of the frame whose catch or finally block is about to run: they are gone. Its stack pointer; 0: it is not told. */
+/* Ends the calls inside of the frame whose catch or finally block is about to run: they are gone. Its stack pointer; 0: it is not reported. */
 static uintptr_t end_inside(struct timer *t)
 {
     struct clr_clause c = {.frame_pointer = 0};
@@ -854,7 +854,7 @@ static hresult unwind_enter(void *self, uintptr_t function_id)
     struct timer *t = timer_in_exception();
     if (t != NULL) {
         uint32_t function = method_function(function_id);
-        end_told_before(t, function);
+        end_reported_before(t, function);
         end_jumped_above(t, function);
         end_boundary_above(t, function);
         push_unwinding(t, is_top(t, function) && !in_filter(t) ? UNWINDS_TOP : UNWINDS_OTHER, 0);
@@ -868,7 +868,7 @@ static hresult unwind_leave(void *self)
 {
     (void)self;
     int saved_errno = errno;
-    struct timer *t = blocks_are_told ? NULL : timer_in_exception();
+    struct timer *t = blocks_are_reported ? NULL : timer_in_exception();
     if (t != NULL)
         forget_unwound(t);
     if (t != NULL && t->n_unwinding > 0 && t->unwinding[t->n_unwinding - 1].kind <= UNWINDS_TOP) {
@@ -1123,7 +1123,7 @@ void time_init(const struct time_options *o)
     trace_init();
     pins_init(agent_info);
     timings_init(o->timings);
-    blocks_are_told = h->runtime_major == 9; /* seen on 9.0.7; not on 3.1.2, 8.0.33 and 10.0.12 */
+    blocks_are_reported = h->runtime_major == 9; /* seen on 9.0.7; not on 3.1.2, 8.0.33 and 10.0.12 */
     os_init();
     counters_init(o->counters);
     is_quick = clock_is_tsc && counters_used == 0;

@@ -108,7 +108,7 @@ HOT void HOOK(leave)(const struct method *m, uintptr_t sp)
     end_call_as(t, a, false);
 }
 
-/* The caller is gone with the jump, and what it jumped to may not be recorded: then nothing tells when that ends, and whether the
+/* The caller is gone with the jump, and what it jumped to may not be recorded: then nothing shows when that ends, and whether the
  * next call comes from it or from the caller's caller. So the call ends here, and is counted. */
 HOT void HOOK(jump)(const struct method *m, uintptr_t sp)
 {

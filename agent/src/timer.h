@@ -8,7 +8,7 @@
 struct unwinding { /* a function that an exception unwinds, or a filter or finally block that runs because of one */
     uint32_t depth; /* activations */
     uint32_t kind;
-    uintptr_t frame;       /* of a finally block: the stack pointer of its function; 0: it is not told. Of code that was called: its caller's */
+    uintptr_t frame;       /* of a finally block: the stack pointer of its function; 0: it is not reported. Of code that was called: its caller's */
     uintptr_t dispatch_sp; /* of a block: of the search that runs it */
     bool recorded;         /* of code that was called: it is an activation */
     bool uncaught;         /* what the timer says of the exception for which the search goes on */
@@ -35,7 +35,7 @@ struct level { /* what is known of an activation beside it: only of some, and ca
     uint64_t repeated_call;  /* this call's function and caller are in its chain more than once */
     uint64_t unrecorded_call; /* inside this call one began while nothing was recorded, */
     uintptr_t unrecorded;     /* of which this was the caller's stack pointer; or it has ended, 0 */
-    uint64_t untold_call;     /* while this call was the innermost one others could begin without probes */
+    uint64_t unreported_call;     /* while this call was the innermost one others could begin without probes */
     uint64_t counted[WIRE_MAX_COUNTERS]; /* of a folded call, where CPU counters are read: their totals when it began */
 };
 
@@ -86,6 +86,6 @@ static inline uint32_t timer_innermost(void)
     return t == NULL ? 0 : t->top->timing;
 }
 
-uint32_t timer_of_object(uintptr_t fp); /* that of the call in which an object is allocated; 0: only the stack tells */
+uint32_t timer_of_object(uintptr_t fp); /* that of the call in which an object is allocated; 0: only the stack shows it */
 
 #endif

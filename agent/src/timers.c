@@ -23,7 +23,7 @@
 static struct timer *free_timers;
 static struct timer *all_timers;
 
-/* Room for twice as many activations, in shared memory: the calls that run can be told when the process is gone. Only
+/* Room for twice as many activations, in shared memory: the calls that run can be read when the process is gone. Only
  * memory bounds the depth of a stack. */
 bool timer_grow(struct timer *t)
 {
@@ -201,7 +201,7 @@ uint64_t timer_account_pauses(struct timer *t, uint64_t now, uint64_t ticks)
     struct control_state s = control_look(now);
     uint64_t paused = s.thread_off ? ticks : above_zero(s.paused, t->paused);
     if (UNLIKELY((s.off || paused != 0) && __atomic_load_n(&probes_were_out, __ATOMIC_RELAXED)) && t->levels != NULL)
-        t->levels[t->top - t->bottom].untold_call = t->top->calls;
+        t->levels[t->top - t->bottom].unreported_call = t->top->calls;
     t->paused = s.paused;
     t->control = s.off ? CONTROL_UNKNOWN : s.changes;
     t->off_sp = 0;
@@ -225,12 +225,12 @@ bool timer_is_unrecorded(const struct timer *t, uintptr_t sp)
     return l->unrecorded_call == t->top->calls && sp <= l->unrecorded;
 }
 
-/* Of a function without probes no call is told, and neither is a pause in which this thread had no event. */
+/* Of a function without probes no call is reported, and neither is a pause in which this thread had no event. */
 bool timer_may_hide(const struct timer *t)
 {
     const struct level *l = &t->levels[t->top - t->bottom];
     return (l->unrecorded_call == t->top->calls && l->unrecorded != 0) ||
-           (__atomic_load_n(&probes_were_out, __ATOMIC_RELAXED) && (l->untold_call == t->top->calls || t->control != control_now()));
+           (__atomic_load_n(&probes_were_out, __ATOMIC_RELAXED) && (l->unreported_call == t->top->calls || t->control != control_now()));
 }
 
 /* Is the call, which would be recorded, passed over because nothing is at the moment? */

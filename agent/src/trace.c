@@ -19,7 +19,7 @@
 
 #define MEMORY_SHARE 8u                      /* of the memory limit: what is recorded otherwise has the rest, */
 #define MAX_BYTES (UINT64_C(256) << 20)      /* and this is what 10 million calls a second write in a second */
-#define BASIC_GC_SINCE 5u                    /* the version of .NET that tells of collections without slowing them down */
+#define BASIC_GC_SINCE 5u                    /* the version of .NET that reports collections without slowing them down */
 
 bool trace_on;
 struct wire_trace_chunk trace_none;
@@ -88,7 +88,7 @@ COLD void trace_more(struct timer *t)
     arena_unlock();
 }
 
-/* Of a thread that has ended the chunk goes to the collector, which waits for no other event of it. What it lost last is told by
+/* Of a thread that has ended the chunk goes to the collector, which waits for no other event of it. What it lost last is reported by
  * its clock, or by the next thread's of the same row. */
 void trace_begin(struct timer *t, uint32_t thread)
 {
@@ -137,7 +137,7 @@ void trace_caught(struct timer *t, uintptr_t function_id)
 
 /* ── collections ────────────────────────────────────────────────────────────────────────────────────────────── */
 
-static void tell_collection(uint32_t collected, bool induced)
+static void report_collection(uint32_t collected, bool induced)
 {
     struct {
         uint64_t time_ns;
@@ -146,9 +146,9 @@ static void tell_collection(uint32_t collected, bool induced)
     if (recording_is_over() || !arena_is_ours() || !control_ask(NULL))
         return;
     arena_lock();
-    bool told = arena_has_room(ROOM_TRACE) && arena_log(WIRE_RECORD_COLLECTION, &record, sizeof record);
+    bool reported = arena_has_room(ROOM_TRACE) && arena_log(WIRE_RECORD_COLLECTION, &record, sizeof record);
     arena_unlock();
-    if (!told)
+    if (!reported)
         loss(WIRE_LOSS_TRACE, 0, 0);
 }
 
@@ -159,7 +159,7 @@ static hresult collection_started(void *self, int32_t n, const int32_t *collecte
     uint32_t generations = 0;
     for (int32_t i = 0; i < n && i < (int32_t)WIRE_GENERATION_COUNT; i++)
         generations |= collected[i] != 0 ? 1u << i : 0;
-    tell_collection(generations, reason == 1);
+    report_collection(generations, reason == 1);
     errno = saved_errno;
     return HR_OK;
 }
@@ -168,24 +168,24 @@ static hresult collection_finished(void *self)
 {
     (void)self;
     int saved_errno = errno;
-    tell_collection(0, false);
+    report_collection(0, false);
     errno = saved_errno;
     return HR_OK;
 }
 
-static bool tells_collections(void)
+static bool reports_collections(void)
 {
     return trace_on && (arena.header->data & WIRE_DATA_LIFETIME) == 0 && arena.header->runtime_major >= BASIC_GC_SINCE;
 }
 
 uint32_t trace_high_mask(uint32_t high_mask)
 {
-    return high_mask | (tells_collections() ? HIGH_BASIC_GC : 0);
+    return high_mask | (reports_collections() ? HIGH_BASIC_GC : 0);
 }
 
 void trace_install(void **callbacks)
 {
-    if (!tells_collections())
+    if (!reports_collections())
         return;
     callbacks[CALLBACK_GC_STARTED] = (void *)collection_started;
     callbacks[CALLBACK_GC_FINISHED] = (void *)collection_finished;

@@ -157,7 +157,7 @@ static struct dead {
     uint64_t objects, bytes;
 } dead_slots[DEAD_SLOTS];
 
-static void tell_dead(struct dead *d)
+static void report_dead(struct dead *d)
 {
     if (d->generation != NOT_DEAD) {
         count_dead(d->site, d->generation, d->objects, d->bytes);
@@ -172,17 +172,17 @@ static struct dead *dead_of(uint32_t site, uint32_t generation)
 {
     struct dead *d = &dead_slots[site % DEAD_SLOTS];
     if (d->site != site || d->generation != generation) {
-        tell_dead(d);
+        report_dead(d);
         d->site = site;
         d->generation = generation;
     }
     return d;
 }
 
-static void tell_all_dead(void)
+static void report_all_dead(void)
 {
     for (uint32_t i = 0; i < DEAD_SLOTS; i++)
-        tell_dead(&dead_slots[i]);
+        report_dead(&dead_slots[i]);
 }
 
 static void walk_dead_words(uint32_t *words, uint64_t n, uint64_t *at, uint32_t generation)
@@ -421,7 +421,7 @@ static void walk_collected(void)
     }
     for (; r < last && !gc_lost; r++)
         walk_survivors(r->from, r->from + r->length, r->to, WIRE_GENERATION_COUNT);
-    tell_all_dead();
+    report_all_dead();
 }
 
 /* The heap of pinned objects is small; objects of any size are born there. */

@@ -57,7 +57,7 @@
 #define WIRE_LOSS_CALLS_UNMATCHED 0xau /* calls whose end was seen late */
 #define WIRE_LOSS_CLOCK_BACKWARDS 0xbu /* intervals that ended before they began */
 #define WIRE_LOSS_NOT_HOOKED 0xcu /* functions without probes for want of memory */
-#define WIRE_LOSS_CHANGES 0xdu /* what changed from GC to GC is not told any more */
+#define WIRE_LOSS_CHANGES 0xdu /* what changed from GC to GC is not reported any more */
 #define WIRE_LOSS_SURVIVORS 0xeu /* GCs whose roots were not looked at */
 #define WIRE_LOSS_STACKS 0x10u /* stacks that are (truncated) for lack of memory */
 #define WIRE_LOSS_AGES 0x11u /* objects that died without an age */
@@ -110,7 +110,7 @@
 #define WIRE_FUNCTION_INSTRUMENTED 0x2u /* its calls are recorded */
 #define WIRE_FUNCTION_BOUNDARY 0x4u /* its calls by instrumented functions are */
 #define WIRE_FUNCTION_MARKED 0x8u /* its calls or returns are marked */
-#define WIRE_TYPE_UNKNOWN 0x0u /* the runtime could not tell */
+#define WIRE_TYPE_UNKNOWN 0x0u /* the runtime did not know */
 #define WIRE_TYPE_CLASS 0x1u /* TypeDef and type arguments */
 #define WIRE_TYPE_ARRAY 0x2u /* rank and element */
 #define WIRE_TYPE_OTHER 0x3u /* pointer, by-ref, type variable */
@@ -449,7 +449,7 @@ _Static_assert(offsetof(struct wire_site, objects) == 16, "layout");
 _Static_assert(offsetof(struct wire_site, bytes) == 24, "layout");
 
 struct wire_site_timing {
-    uint32_t timing; /* number (index plus one) of the timing of the innermost call, 0: none, or only the stack tells */
+    uint32_t timing; /* number (index plus one) of the timing of the innermost call, 0: none, or only the stack shows it */
 };
 _Static_assert(sizeof(struct wire_site_timing) == 4, "layout");
 _Static_assert(offsetof(struct wire_site_timing, timing) == 0, "layout");

@@ -2,7 +2,7 @@
  *
  *   agent_test AGENT DIRECTORY [SCENARIO…]
  *
- * Each scenario leaves its arena in DIRECTORY/SCENARIO, with a file "totals" of what was told to the agent. */
+ * Each scenario leaves its arena in DIRECTORY/SCENARIO, with a file "totals" of what was reported to the agent. */
 #define _GNU_SOURCE
 #include "fake_calls.h"
 #include "scenario.h"
@@ -608,7 +608,7 @@ static void build_tower(void *data, bool in_handler)
             return;
         struct fake_stack *s = calloc(1, sizeof *s);
         random_stack(s, 0, 1 + (uint32_t)(r >> 16) % 64, &o->seed, false);
-        s->places = o->whole.places = 0; /* of so many bodies the places of the first 64 alone could be told apart */
+        s->places = o->whole.places = 0; /* of so many bodies the places of the first 64 alone could be distinguished */
         for (uint32_t i = 0; i < s->n; i++)
             o->whole.bodies[o->whole.n++] = s->bodies[i];
         fake_run(s, build_tower, o);
@@ -1531,7 +1531,7 @@ static void native_between(void)
     for (uint32_t round = 0; round < 60000 / SCALE; round++) {
         uint64_t r = random_number(&seed);
         uint32_t depth = 2 + (uint32_t)(r >> 4) % 12;
-        bool called = false; /* the last is managed, and can be told */
+        bool called = false; /* the last is managed, and can be reported */
         s.n = s.n > depth ? (uint32_t)(r >> 8) % depth : s.n / (1 + (uint32_t)r % 3);
         while (s.n > 0 && (s.bodies[s.n - 1]->shape == OSR_VARIANT || (s.bodies[s.n - 1]->shape >= FIRST_VERSION && s.bodies[s.n - 1]->shape <= FIRST_VERSION_VERY_LARGE)))
             s.n--;

@@ -169,7 +169,7 @@ void fake_tail_call(struct fake_method *m, fake_code code, void *data)
     running = gone;
 }
 
-void fake_tell(enum fake_exception what, struct fake_method *m)
+void fake_report(enum fake_exception what, struct fake_method *m)
 {
     void *agent = fake_callbacks();
     errno = 12345;

@@ -28,22 +28,22 @@ struct fake_frame {
 struct fake_frame *fake_running(void);
 void fake_run_on(struct fake_frame *frame);
 
-/* The callbacks of exceptions, in which the runtime tells a method, or 0. */
+/* The callbacks of exceptions, in which the runtime reports a method, or 0. */
 enum fake_exception {
-    TELL_THROWN = 54,
-    TELL_SEARCH_ENTER,
-    TELL_SEARCH_LEAVE,
-    TELL_FILTER_ENTER,
-    TELL_FILTER_LEAVE,
-    TELL_CATCHER_FOUND,
-    TELL_UNWIND_ENTER = 62,
-    TELL_UNWIND_LEAVE,
-    TELL_FINALLY_ENTER,
-    TELL_FINALLY_LEAVE,
-    TELL_CATCHER_ENTER,
-    TELL_CATCHER_LEAVE
+    EXCEPTION_THROWN = 54,
+    EXCEPTION_SEARCH_ENTER,
+    EXCEPTION_SEARCH_LEAVE,
+    EXCEPTION_FILTER_ENTER,
+    EXCEPTION_FILTER_LEAVE,
+    EXCEPTION_CATCHER_FOUND,
+    EXCEPTION_UNWIND_ENTER = 62,
+    EXCEPTION_UNWIND_LEAVE,
+    EXCEPTION_FINALLY_ENTER,
+    EXCEPTION_FINALLY_LEAVE,
+    EXCEPTION_CATCHER_ENTER,
+    EXCEPTION_CATCHER_LEAVE
 };
-void fake_tell(enum fake_exception what, struct fake_method *m);
+void fake_report(enum fake_exception what, struct fake_method *m);
 
 void fake_entered(fake_code code, void *data, uintptr_t caller_sp, struct fake_body *b); /* called by emitted code */
 

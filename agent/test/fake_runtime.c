@@ -791,19 +791,19 @@ static hresult get_function_from_ip3(void *self, uintptr_t address, uintptr_t *i
 }
 
 /* Above native code without a frame pointer, the framed functions that called it are known, as far as they have called each
- * other; of other stacks, which are whole, nothing is told but that native code is there. */
+ * other; of other stacks, which are whole, nothing is reported but that native code is there. */
 static hresult do_stack_snapshot(void *self, uintptr_t thread, void *found, uint32_t flags, void *data, uint8_t *context,
                                  uint32_t size)
 {
     (void)self, (void)thread, (void)context, (void)size;
     if (call_fails())
         return HR_FAIL;
-    hresult (*tell_frame)(uintptr_t, uintptr_t, uintptr_t, uint32_t, uint8_t *, void *) =
+    hresult (*report_frame)(uintptr_t, uintptr_t, uintptr_t, uint32_t, uint8_t *, void *) =
         (hresult(*)(uintptr_t, uintptr_t, uintptr_t, uint32_t, uint8_t *, void *))found;
     const uintptr_t *record = (const uintptr_t *)native_record, *frame = record;
     if (flags != 1)
         fake_die("a snapshot without registers");
-    if (tell_frame(0, 0, 0, 0, NULL, data) != HR_OK)
+    if (report_frame(0, 0, 0, 0, NULL, data) != HR_OK)
         return SNAPSHOT_ABORTED;
     while (frame != NULL) {
         const struct fake_body *b = body_at(frame[1]);
@@ -811,7 +811,7 @@ static hresult do_stack_snapshot(void *self, uintptr_t thread, void *found, uint
         registers[0x98 / 8] = (uintptr_t)(frame + 2); /* rsp, rbp, rip */
         registers[0xA0 / 8] = frame[0];
         registers[0xF8 / 8] = frame[1];
-        if (b != NULL && tell_frame((uintptr_t)b->method, frame[1], 0, sizeof registers, (uint8_t *)registers, data) != HR_OK)
+        if (b != NULL && report_frame((uintptr_t)b->method, frame[1], 0, sizeof registers, (uint8_t *)registers, data) != HR_OK)
             return SNAPSHOT_ABORTED;
         const uintptr_t *outer = (const uintptr_t *)record[-1], *next = b == NULL ? NULL : (const uintptr_t *)frame[0];
         if (outer != NULL && (next <= frame || next > outer))
@@ -994,7 +994,7 @@ void fake_run(const struct fake_stack *s, fake_leaf leaf, void *data)
     free(program);
 }
 
-static void tell(uintptr_t object, struct fake_class *c)
+static void report(uintptr_t object, struct fake_class *c)
 {
     __atomic_fetch_add(&fake.objects, 1, __ATOMIC_RELAXED);
     __atomic_fetch_add(&fake.bytes, (object_bytes(object) + 7) & ~UINT64_C(7), __ATOMIC_RELAXED);
@@ -1007,19 +1007,19 @@ static void tell(uintptr_t object, struct fake_class *c)
 void fake_allocate(struct fake_class *c, uint32_t length)
 {
     uintptr_t object[2] = {(uintptr_t)c->table, length};
-    tell((uintptr_t)object, c);
+    report((uintptr_t)object, c);
 }
 
 void fake_allocate_at(struct fake_class *c, uintptr_t object)
 {
     *(uintptr_t *)object = (uintptr_t)c->table;
-    tell(object, c);
+    report(object, c);
 }
 
 void fake_allocate_frozen(struct fake_class *c, uint32_t segment)
 {
     frozen_heap[segment][0] = (uintptr_t)c->table;
-    tell((uintptr_t)frozen_heap[segment], c);
+    report((uintptr_t)frozen_heap[segment], c);
 }
 
 void fake_set_thread(uintptr_t managed)

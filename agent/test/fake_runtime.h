@@ -53,7 +53,7 @@ enum fake_shape {
     NATIVE,               /* framed, in no method: a stub of the runtime */
     NATIVE_WILD,          /* uses the frame pointer for something else: see fake_set_wild */
     STUB,                 /* the runtime's own, in assembler: leaves the frame pointer alone, */
-    STUB_FRAMED,          /* or has one that its call-frame information does not tell */
+    STUB_FRAMED,          /* or has one that its call-frame information does not describe */
     FIRST_VERSION,        /* calls the OSR variant that follows it in the program */
     FIRST_VERSION_LARGE,
     FIRST_VERSION_VERY_LARGE,
@@ -115,7 +115,7 @@ struct fake_stack { /* bodies from the root on; body i calls from its place bit 
 typedef void (*fake_leaf)(void *data, bool in_handler);
 /* Calls the leaf with this stack below it; twice if the last body faults: first from the signal handler. */
 void fake_run(const struct fake_stack *s, fake_leaf leaf, void *data);
-/* Tells the agent of a new object. Adds to fake.objects and fake.bytes. */
+/* Notifies the agent of a new object. Adds to fake.objects and fake.bytes. */
 void fake_allocate(struct fake_class *c, uint32_t length);
 void fake_allocate_at(struct fake_class *c, uintptr_t object); /* the same, and its memory is this */
 void fake_allocate_frozen(struct fake_class *c, uint32_t segment);
@@ -140,7 +140,7 @@ extern struct fake_hooks { /* as the agent set them */
 enum fake_os_call { OS_MMAP, OS_FALLOCATE, OS_FTRUNCATE, OS_LINK, OS_STACK, OS_KEY, OS_MPROTECT, OS_MADVISE, OS_CALLS };
 
 extern struct fake_state {
-    uint64_t objects, bytes;  /* told to the agent */
+    uint64_t objects, bytes;  /* reported to the agent */
     uint64_t calls;           /* of the agent into the runtime */
     uint64_t fail_at, fail_from; /* numbers of such calls, from 1; 0: none */
     uint64_t reenter_at;      /* a call during which the thread allocates */
@@ -149,7 +149,7 @@ extern struct fake_state {
     uint64_t os_kill_at[OS_CALLS]; /* such a call kills the process */
     size_t watched_bytes; /* the first mapping of this size is remembered: the agent's own memory, for tests that damage it */
     void *watched;
-    uint32_t frozen_segments; /* that the runtime tells of */
+    uint32_t frozen_segments; /* that the runtime reports */
     uint64_t handles_made, handles_destroyed; /* each destroyed once, after it was made */
     bool no_info9, no_info14, has_info12; /* EventPipe, whose slots a test answers */
     bool allocate_in_set_event_mask;
@@ -158,7 +158,7 @@ extern struct fake_state {
     uint32_t references; /* to metadata that the agent did not release */
     int link_error;      /* EEXIST if 0 */
     uint16_t major;      /* of the runtime; 9 if 0 */
-    struct dl_phdr_info *module; /* the loader tells of this one alone */
+    struct dl_phdr_info *module; /* the loader reports this one alone */
 } fake;
 
 _Noreturn void fake_die(const char *format, ...) __attribute__((format(printf, 1, 2)));

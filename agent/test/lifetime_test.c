@@ -59,7 +59,7 @@ static hresult heap_bounds(void *self, uint32_t capacity, uint32_t *n, struct cl
 
 static void collect(uint32_t oldest, uint32_t seed, bool induced);
 static void end_open_collection(void);
-static void suspend_threads(void), tell_start(void);
+static void suspend_threads(void), report_start(void);
 
 /* How the runtime answers ForceGC while other threads collect. */
 static enum { ITS_OWN, OF_ANOTHER_THREAD, BEGUN_BEFORE } answer;
@@ -138,19 +138,19 @@ static void allocate_objects(uint32_t n, uint32_t seed)
 
 #define AGENT(slot, ...) ((hresult(*)(void *, ##__VA_ARGS__))(*(void ***)fake_callbacks())[slot])
 
-static void tell_ranges(const uintptr_t *from, const uintptr_t *to, const size_t *lengths, uint32_t n)
+static void report_ranges(const uintptr_t *from, const uintptr_t *to, const size_t *lengths, uint32_t n)
 {
     point();
     AGENT(CALLBACK_MOVED_REFERENCES2, uint32_t, const uintptr_t *, const uintptr_t *, const size_t *)(fake_callbacks(), n, from, to, lengths);
 }
 
-static void tell_survivors(const uintptr_t *from, const uintptr_t *to, const size_t *lengths, uint32_t n)
+static void report_survivors(const uintptr_t *from, const uintptr_t *to, const size_t *lengths, uint32_t n)
 {
     if ((fake.event_low & MONITOR_GC) != 0)
-        tell_ranges(from, to, lengths, n);
+        report_ranges(from, to, lengths, n);
 }
 
-/* Tells of the survivors, one range each, and moves them. */
+/* Reports the survivors, one range each, and moves them. */
 static void move_survivors(uint32_t oldest, uint32_t seed)
 {
     static uintptr_t from[RANGES], to[RANGES];
@@ -173,11 +173,11 @@ static void move_survivors(uint32_t oldest, uint32_t seed)
         }
         lengths[n++] = o->bytes;
         if (n == RANGES) {
-            tell_survivors(from, to, lengths, n);
+            report_survivors(from, to, lengths, n);
             n = 0;
         }
     }
-    tell_survivors(from, to, lengths, n);
+    report_survivors(from, to, lengths, n);
 }
 
 static void begin_collection(uint32_t oldest, bool induced)
@@ -240,7 +240,7 @@ static void suspend_threads(void)
 }
 
 /* What the runtime does behind GarbageCollectionStarted: it walks if the flag is set, and writes GCStart. */
-static void tell_start(void)
+static void report_start(void)
 {
     if (!fake.has_info12)
         return;
@@ -340,7 +340,7 @@ static void collect(uint32_t oldest, uint32_t seed, bool induced)
     uint32_t kind = 3, flags = 1;
     n_collections++;
     begin_collection(oldest, induced);
-    tell_start();
+    report_start();
     move_survivors(oldest, seed);
     AGENT(CALLBACK_ROOT_REFERENCES2, uint32_t, const uintptr_t *, const uint32_t *, const uint32_t *, const uintptr_t *)(
         fake_callbacks(), 1, &pinned, &kind, &flags, &pinned);
@@ -431,7 +431,7 @@ static void last_of_another_thread(void)
     struct ends e = read_ends();
     judge_ends(&e);
     check(e.collections == n_collections && n_collections == 2 && e.header->alive_known == 1, "%u of %u collections", e.collections, n_collections);
-    check(e.whys != 0, "why survivors of the last collection survived is not told");
+    check(e.whys != 0, "why survivors of the last collection survived is not reported");
 }
 
 /* Or with one that began before it. */
@@ -456,14 +456,14 @@ static void lives_in_odd_order(void)
     uintptr_t there = heap[n_heap - 1].at, elsewhere = areas[2] + AREA_BYTES / 2;
     size_t bytes = 24;
     end_collection(); /* without a beginning */
-    tell_ranges(&there, &elsewhere, &bytes, 1); /* outside a collection */
+    report_ranges(&there, &elsewhere, &bytes, 1); /* outside a collection */
     end_collection();
     allocate_objects(100, 5);
     begin_collection(0, false); /* without an end, but for that of the next one */
     live_and_die(5);
     begin_collection(2, false);
     begin_collection(0, true);
-    tell_ranges(&there, &there, &bytes, 0);
+    report_ranges(&there, &there, &bytes, 0);
     collect(2, 3, true);
     fake_callback(CALLBACK_SHUTDOWN, 0);
     struct ends e = read_ends();
@@ -482,7 +482,7 @@ static void lives_untracked(void)
     used[2] = areas[2] + 3 * AREA_BYTES / 4; /* beyond the strangers: survivors go there */
     uintptr_t from[3] = {areas[1] + AREA_BYTES / 2, areas[2] + AREA_BYTES / 2, areas[2] + AREA_BYTES / 2 + 4096}, to[3] = {areas[2] + AREA_BYTES / 4, from[1] + 8, from[2]};
     size_t lengths[3] = {96, 24, 72};
-    tell_ranges(from, to, lengths, 3);
+    report_ranges(from, to, lengths, 3);
     move_survivors(2, 4);
     used[0] = areas[0];
     used[2] = areas[2] + AREA_BYTES;
@@ -498,7 +498,7 @@ static void lives_untracked(void)
 #define CHUNK_WORDS (1u << 19) /* of the shadow heap: see heap.h */
 #define CHUNK_BYTES ((CHUNK_WORDS + 1024u) * 4u)
 
-/* Something writes over the shadow of an object: what is found there is not believed, the walks end, and it is told. */
+/* Something writes over the shadow of an object: what is found there is not believed, the walks end, and it is reported. */
 static int lives_damaged_step(uint64_t n)
 {
     static const uint32_t damage[][3] = {{1, 0, 0}, {1000000, 3, 0}, {0x1FFFFFFE, 3, 0}, {0x60000001, 3, 0}, {0xFFFFFFFF, 0, UINT32_MAX}};
@@ -519,8 +519,8 @@ static int lives_damaged_step(uint64_t n)
     fake_callback(CALLBACK_SHUTDOWN, 0);
     struct ends e = read_ends();
     uint64_t counted = e.dead[0][0] + e.dead[1][0] + e.dead[2][0], all = dead[0][0] + dead[1][0] + dead[2][0];
-    bool told = lost(&e, WIRE_LOSS_MOVES) + lost(&e, WIRE_LOSS_UNTRACKED) != 0;
-    check(counted == all || (told && counted < all), "%llu of %llu are dead, %s", (unsigned long long)counted, (unsigned long long)all, told ? "told" : "not told");
+    bool reported = lost(&e, WIRE_LOSS_MOVES) + lost(&e, WIRE_LOSS_UNTRACKED) != 0;
+    check(counted == all || (reported && counted < all), "%llu of %llu are dead, %s", (unsigned long long)counted, (unsigned long long)all, reported ? "reported" : "not reported");
     return STEP_PASSED;
 }
 
@@ -543,8 +543,8 @@ static int lives_without_memory_step(uint64_t n)
         all += dead[g][0];
     }
     check(counted <= all, "%llu objects are dead, %llu died", (unsigned long long)counted, (unsigned long long)all);
-    bool told = lost(&e, WIRE_LOSS_LIFETIME_FULL) + lost(&e, WIRE_LOSS_MOVES) + lost(&e, WIRE_LOSS_ARENA_FULL) + lost(&e, WIRE_LOSS_NO_THREAD_STATE) != 0;
-    check(counted == all || told, "%llu of %llu dead, and no loss", (unsigned long long)counted, (unsigned long long)all);
+    bool reported = lost(&e, WIRE_LOSS_LIFETIME_FULL) + lost(&e, WIRE_LOSS_MOVES) + lost(&e, WIRE_LOSS_ARENA_FULL) + lost(&e, WIRE_LOSS_NO_THREAD_STATE) != 0;
+    check(counted == all || reported, "%llu of %llu dead, and no loss", (unsigned long long)counted, (unsigned long long)all);
     return fake.os_calls[OS_MMAP] < fake.os_fail_from[OS_MMAP] ? STEP_BEYOND : STEP_PASSED;
 }
 
@@ -553,7 +553,7 @@ static void lives_without_memory(void)
     sweep(lives_without_memory_step, EACH_OR_SOME);
 }
 
-/* A small memory limit, reached by the shadow, by survivors on their way, or by what is told of each collection. */
+/* A small memory limit, reached by the shadow, by survivors on their way, or by what is reported each collection. */
 static int lives_within_limit_step(uint64_t n)
 {
     char limit[32];
@@ -581,7 +581,7 @@ static void lives_within_limit(void)
     sweep(lives_within_limit_step, 1);
 }
 
-/* Very many collections: what is told of each stays within its share of the memory. */
+/* Very many collections: what is reported each stays within its share of the memory. */
 static void lives_in_a_storm(void)
 {
     if (THREAD_SANITIZER)
@@ -655,7 +655,7 @@ static int lives_killed_step(uint64_t n)
     int status = 0;
     waitpid(child, &status, 0);
     struct ends e = read_ends();
-    check(e.collections == *ended || e.collections == *ended + 1, "%u collections ended, %u are told", *ended, e.collections);
+    check(e.collections == *ended || e.collections == *ended + 1, "%u collections ended, %u are reported", *ended, e.collections);
     return WIFEXITED(status) && n > 200 ? STEP_BEYOND : STEP_PASSED;
 }
 
@@ -718,10 +718,10 @@ static void snapshot_beyond_limit(void)
     uintptr_t object = heap[n_heap - 1].at;
     begin_collection(2, true);
     bool on = true;
-    uint32_t told = 0;
-    for (; on && told < 4000; told++)
+    uint32_t reported = 0;
+    for (; on && reported < 4000; reported++)
         on = AGENT(CALLBACK_OBJECT_REFERENCES, uintptr_t, uintptr_t, uint32_t, const uintptr_t *)(fake_callbacks(), object, (uintptr_t)&order, 1000, references) == HR_OK;
-    check(!on && told > 200, "%u objects were told", told);
+    check(!on && reported > 200, "%u objects were reported", reported);
     check(h->shared_bytes + h->private_bytes <= h->memory_limit, "more memory than allowed");
     move_survivors(2, 2);
     used[0] = areas[0];
@@ -741,13 +741,13 @@ static void events_shorten(void)
     check(pipe_state.own_sessions == 1 && pipe_state.sessions == 1, "%u and %u sessions", pipe_state.own_sessions, pipe_state.sessions);
     live_and_die(20);
     end_pipe(NULL);
-    check((fake.event_low & MONITOR_GC) == 0, "collections behind the last one tell something");
+    check((fake.event_low & MONITOR_GC) == 0, "collections behind the last one report something");
     uint64_t counted = fake.objects;
     allocate_objects(10, 3);
     fake_callback(CALLBACK_SHUTDOWN, 0);
     struct ends e = read_ends();
     judge_ends(&e);
-    check(pipe_state.walks == 1 && e.header->walks == 1, "%u walks, %llu told", pipe_state.walks, (unsigned long long)e.header->walks);
+    check(pipe_state.walks == 1 && e.header->walks == 1, "%u walks, %llu reported", pipe_state.walks, (unsigned long long)e.header->walks);
     check(e.collections == 22 && n_collections == 22 && e.header->alive_known == 1, "%u of %u collections", e.collections, n_collections);
     check(e.header->left_out == 50 + fake.objects - counted, "%llu objects are left out", (unsigned long long)e.header->left_out);
 }
@@ -793,7 +793,7 @@ static void events_of_collector_later(void)
     check(pipe_state.walks == 3 && e.collections == n_collections, "%u walks in %u of %u collections", pipe_state.walks, e.collections, n_collections);
 }
 
-/* One collection in which the flag is not set again in time: what survived it is not known, and that is told. */
+/* One collection in which the flag is not set again in time: what survived it is not known, and that is reported. */
 static void lose_a_collection(enum event_fault fault)
 {
     start_with_events(true);

@@ -185,7 +185,7 @@ void model_add(struct entries *m, const struct fake_stack *s, bool in_handler, c
     append(m, e);
 }
 
-/* More links than the agent follows: only the innermost function is told. */
+/* More links than the agent follows: only the innermost function is reported. */
 void model_add_deep(struct entries *m, const struct fake_stack *s, const struct fake_class *c, uint64_t objects, uint64_t bytes)
 {
     struct entry e = {.thread = (uint64_t)syscall(SYS_gettid), .type = hash_type(c), .depth = 2, .objects = objects, .bytes = bytes};

@@ -5,11 +5,11 @@
  *  snapshot  DoStackSnapshot at every allocation, the stack thrown away: what the documented way would cost;
  *  compare   the product, and after each CLRPROF_EVERY-th allocation its stack is compared with DoStackSnapshot's;
  *  selfcheck the product with lifetime, and after each GC its shadow of the heap is compared with ObjectReferences;
- *  walk      the product, and after each GC the runtime tells every object of the heap, which are counted by class;
+ *  walk      the product, and after each GC the runtime reports every object of the heap, which are counted by class;
  *  sum       the product, and when the program makes an array of a certain size, what was counted before: see sum.c;
  *  deaf      the product with lifetime, and from the CLRPROF_EVERY-th collection on no event of the runtime's reaches it;
  *  slowblocks the product, which takes its time when a filter or catch block is about to run, so that collections come then;
- *  record    the product with lifetime, and beside it what the runtime tells of the heap is recorded: see record.c.
+ *  record    the product with lifetime, and beside it what the runtime reports of the heap is recorded: see record.c.
  *  emptyhooks Enter, Leave and Tailcall do nothing, for the functions for which the product (CLRPROF_TIME=1) would do
  *            something: what the runtime, the JIT and the stubs cost;
  *  clockhooks the same with one reading of the clock in each, the measure for the product's hooks.
@@ -237,7 +237,7 @@ static hresult allocated_compare(void *self, uintptr_t object, uintptr_t class_i
 /* ── selfcheck: the shadow against the runtime's own walk of the heap ───────────────────────────────────────── */
 
 #define CHECKED 0x40000000u /* in a shadow's size: the walk met it */
-#define MAX_TOLD 20u
+#define MAX_REPORTED 20u
 
 struct walked {
     uintptr_t object, class_id;
@@ -246,8 +246,8 @@ struct walked {
 static struct walked *walked;
 static uint64_t n_walked, walked_capacity, n_gcs, n_live, n_missing, n_extra, n_wrong;
 static hresult (*lifetime_gc_finished)(void *);
-static char told[MAX_TOLD][160];
-static uint32_t n_told;
+static char reported[MAX_REPORTED][160];
+static uint32_t n_reported;
 
 static hresult walk_object(void *self, uintptr_t object, uintptr_t class_id, uint32_t n, const uintptr_t *references)
 {
@@ -270,10 +270,10 @@ static bool in_a_generation(uintptr_t address, const struct clr_generation_range
     return false;
 }
 
-static void tell(const char *what, uintptr_t object, uint64_t ours, uint64_t theirs)
+static void report(const char *what, uintptr_t object, uint64_t ours, uint64_t theirs)
 {
-    if (n_told < MAX_TOLD)
-        snprintf(told[n_told++], sizeof told[0], "gc %u %s %zx ours %llu theirs %llu\n", gc_number, what, (size_t)object,
+    if (n_reported < MAX_REPORTED)
+        snprintf(reported[n_reported++], sizeof reported[0], "gc %u %s %zx ours %llu theirs %llu\n", gc_number, what, (size_t)object,
                  (unsigned long long)ours, (unsigned long long)theirs);
 }
 
@@ -286,10 +286,10 @@ static void check_object(const struct walked *w, const struct shadow *s)
     uint32_t units = s->size & ~CHECKED, type = type_of_class(w->class_id);
     if (hr < 0 || units != (size + 7) / 8) {
         n_wrong++;
-        tell("size", w->object, units, size);
+        report("size", w->object, units, size);
     } else if ((s->site & SHADOW_PENDING) == 0 && s->site != SHADOW_LEFT_OUT && arena.sites[s->site - 1].type != type) {
         n_wrong++;
-        tell("type", w->object, arena.sites[s->site - 1].type, type);
+        report("type", w->object, arena.sites[s->site - 1].type, type);
     }
 }
 
@@ -301,7 +301,7 @@ static void find_extra(const struct clr_generation_range *range)
         n_live++;
         if ((s->size & CHECKED) == 0) {
             n_extra++; /* in the shadow, and not on the heap */
-            tell("extra", at, s->site, 0);
+            report("extra", at, s->site, 0);
         }
         s->size &= ~CHECKED;
         at += (uintptr_t)s->size << 3;
@@ -326,7 +326,7 @@ static hresult check_gc(void *self)
             s->size |= CHECKED;
         } else if (in_a_generation(walked[i].object, ranges, n)) {
             n_missing++; /* alive, and the shadow does not know it */
-            tell("missing", walked[i].object, 0, type_of_class(walked[i].class_id));
+            report("missing", walked[i].object, 0, type_of_class(walked[i].class_id));
         }
     }
     for (uint32_t i = 0; i < n; i++)
@@ -593,8 +593,8 @@ void oracle_report(void)
     if (report_fd >= 0 && n_gcs != 0)
         dprintf(report_fd, "gcs %llu live %llu missing %llu extra %llu different %llu\n", (unsigned long long)n_gcs,
                 (unsigned long long)n_live, (unsigned long long)n_missing, (unsigned long long)n_extra, (unsigned long long)n_wrong);
-    for (uint32_t i = 0; i < n_told; i++)
-        dprintf(report_fd, "%s", told[i]);
+    for (uint32_t i = 0; i < n_reported; i++)
+        dprintf(report_fd, "%s", reported[i]);
     if (report_fd >= 0 && counts != NULL)
         write_walk();
     else if (report_fd >= 0 && strcmp(variant(), "sum") != 0)

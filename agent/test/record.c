@@ -1,4 +1,4 @@
-/* The variant "record": the product with lifetime, and beside it everything that it is told of the heap, written to the
+/* The variant "record": the product with lifetime, and beside it everything that it learns of the heap, written to the
  * file CLRPROF_RECORDING at the runtime's shutdown, in the format of internal/heap/encoding.go. Part of oracle.c.
  *
  * What is recorded comes from the runtime and not from the agent: addresses, sizes (GetObjectSize2), frozen objects

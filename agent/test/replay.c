@@ -4,7 +4,7 @@
  *
  * The format is that of internal/heap/encoding.go. Each recording is replayed in a process of its own, with its arena
  * in DIRECTORY/NAME, NAME being that of the recording. Linked with all of agent/src; the runtime is a table with three
- * functions, and the clock tells the time of the recording (build with -Dclock_gettime=replay_clock_gettime).
+ * functions, and the clock shows the time of the recording (build with -Dclock_gettime=replay_clock_gettime).
  *
  * With REPLAY_THREADS=N the ranges of each collection come from N threads at once, as with server GC. */
 #define _GNU_SOURCE
@@ -240,7 +240,7 @@ static void play_attributed(void)
 
 /* ── collections ────────────────────────────────────────────────────────────────────────────────────────────── */
 
-static void tell_batch(const struct batch *b)
+static void report_batch(const struct batch *b)
 {
     if (b->survived)
         ((hresult(*)(void *, uint32_t, const uintptr_t *, const size_t *))callbacks[CALLBACK_SURVIVING_REFERENCES2])(NULL, b->n, b->from,
@@ -250,24 +250,24 @@ static void tell_batch(const struct batch *b)
             NULL, b->n, b->from, b->to, b->lengths);
 }
 
-static void *tell_some(void *first)
+static void *report_some(void *first)
 {
     for (uint32_t i = *(const uint32_t *)first; i < n_batches; i += n_workers)
-        tell_batch(&batches[i]);
+        report_batch(&batches[i]);
     return NULL;
 }
 
-static void tell_batches(void)
+static void report_batches(void)
 {
     pthread_t workers[MAX_WORKERS];
     uint32_t numbers[MAX_WORKERS];
     for (uint32_t i = 1; i < n_workers; i++) {
         numbers[i] = i;
-        if (pthread_create(&workers[i], NULL, tell_some, &numbers[i]) != 0)
+        if (pthread_create(&workers[i], NULL, report_some, &numbers[i]) != 0)
             die("no thread");
     }
     numbers[0] = 0;
-    tell_some(&numbers[0]);
+    report_some(&numbers[0]);
     for (uint32_t i = 1; i < n_workers; i++)
         pthread_join(workers[i], NULL);
     for (uint32_t i = 0; i < n_batches; i++) {
@@ -306,7 +306,7 @@ static void play_collection(void)
             break;
         read_batch(kind == SURVIVED);
     }
-    tell_batches();
+    report_batches();
     now_ns = number();
     read_bounds();
     ((hresult(*)(void *))callbacks[CALLBACK_GC_FINISHED])(NULL);

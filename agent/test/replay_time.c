@@ -375,7 +375,7 @@ static void enter(const struct event *e)
 }
 
 /* The recording is of a program in which no call jumps: the caller has a frame up to its end. What the agent decides is
- * done here. A call that jumps is in the place of its caller, of whose end nothing is told. */
+ * done here. A call that jumps is in the place of its caller, of whose end nothing is reported. */
 static void play_tails(const struct event *e)
 {
     struct player *p = &players[current];

@@ -171,7 +171,7 @@ static void scopes_missing(void)
     allocate_some(&model, &s, 5);
     struct arena_facts *f = arena_read(directory, &found);
     check(f != NULL && model_compare(&model, &found, true) == 0 && f->objects == 5, "not only the last %llu objects", (unsigned long long)fake.objects);
-    check(f != NULL && f->header->losses[WIRE_LOSS_NOT_LIMITED].events == 1, "it is not told");
+    check(f != NULL && f->header->losses[WIRE_LOSS_NOT_LIMITED].events == 1, "it is not reported");
 }
 
 /* The same from the first object on, where no function can have one. */
@@ -184,7 +184,7 @@ static void scopes_impossible(void)
     start();
     allocate_some(&model, &(struct fake_stack){1, 0, {&bodies[0][0]}, 0}, 5);
     struct arena_facts *f = arena_read(directory, &found);
-    check(f != NULL && f->objects == 5 && f->header->losses[WIRE_LOSS_NOT_LIMITED].events == 1, "not all, or it is not told");
+    check(f != NULL && f->objects == 5 && f->header->losses[WIRE_LOSS_NOT_LIMITED].events == 1, "not all, or it is not reported");
 }
 
 /* ── boxes ──────────────────────────────────────────────────────────────────────────────────────────────────── */

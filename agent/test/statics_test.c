@@ -1,4 +1,4 @@
-/* Static fields in snapshots of the heap, of classes that are made up: what is told of them, of threads that come and go, of classes
+/* Static fields in snapshots of the heap, of classes that are made up: what is reported of them, of threads that come and go, of classes
  * that are unloaded, and of a runtime that fails. The heap itself is empty. */
 #define _GNU_SOURCE
 #include "scenario.h"
@@ -197,11 +197,11 @@ static struct found read_snapshot(uint32_t number)
 
 static const uint64_t box = 8; /* of the struct, before its field */
 
-static void statics_told(void)
+static void statics_reported(void)
 {
     start();
     loaded(&holder, HR_OK);
-    loaded(&holder, HR_OK); /* told twice */
+    loaded(&holder, HR_OK); /* reported twice */
     loaded(&empty, HR_OK);
     loaded(&late, HR_OK);
     loaded(&text, HR_FAIL);
@@ -292,7 +292,7 @@ static void statics_fail(void)
 }
 
 const struct scenario statics_scenarios[] = {
-    {"statics_told", statics_told},
+    {"statics_reported", statics_reported},
     {"statics_unloaded", statics_unloaded},
     {"statics_of_instance", statics_of_instance},
     {"statics_fail", statics_fail},

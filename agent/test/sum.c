@@ -4,7 +4,7 @@
  * (testdata/targets/TotalHook). Just before that array is counted, what the sites of the arena have is added up and a line
  * "PID LENGTH BYTES FROZEN LOST ALL" is appended to CLRPROF_COMPARISON: the array's length, bytes of objects on the heap of the garbage
  * collector, of frozen ones, which the runtime does not count, and of those that are counted as lost; and the sum of the sizes that the
- * runtime gave for all objects that it told of. */
+ * runtime gave for all objects that it reported. */
 
 #define MARKER 777000u
 #define MARKERS 4000u

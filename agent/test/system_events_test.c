@@ -125,7 +125,7 @@ static const struct wire_timing *timing_of(const struct wire_header *h, uint32_t
     return (const struct wire_timing *)rows(h, WIRE_REGION_TIMINGS, sizeof(struct wire_timing), &n) + number - 1;
 }
 
-/* What was counted is told of the function that ran, by itself also where nobody waited; what nothing happened in is not listed. */
+/* What was counted is attributed to the function that ran, by itself also where nobody waited; what nothing happened in is not listed. */
 static void events_counted(void)
 {
     setenv("CLRPROF_MECHANISMS", "gap", 1);
@@ -297,7 +297,7 @@ static uint32_t count_named(const struct wire_header *h, const struct wire_syste
 }
 
 #define RING_CALLS 204u /* that the agent knows of between two events */
-#define MANY_KINDS 40u  /* more than it tells apart */
+#define MANY_KINDS 40u  /* more than it distinguishes */
 
 static void call_named(void *data)
 {
@@ -313,7 +313,7 @@ static void call_named(void *data)
         fake_called_as(1, 100 + i);
 }
 
-/* Each event says which system calls there were in it. What the ring has no more, and kinds beyond those that are told apart, are counted and have no
+/* Each event says which system calls there were in it. What the ring has no more, and kinds beyond those that are distinguished, are counted and have no
  * name. */
 static void events_calls_named(void)
 {

@@ -381,7 +381,7 @@ static void ask_for_meters(struct job *j)
     }
 }
 
-/* Each instrument has a row of its own, up to the limit; what cannot have one is told so. */
+/* Each instrument has a row of its own, up to the limit; what cannot have one is reported as that. */
 static void meters(void)
 {
     int fd = lock_directory();

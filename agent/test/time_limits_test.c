@@ -287,7 +287,7 @@ static uint64_t expected(const struct seen *s)
     return calls;
 }
 
-/* What was told is counted or lost, and never more is counted than there were calls. */
+/* What was reported is counted or lost, and never more is counted than there were calls. */
 static void check_nothing_forgotten(const struct wire_header *h, const struct program *programs, size_t n)
 {
     uint64_t all = 0, want = 0, truncated, have = counted(h, &truncated), lost = losses(h, WIRE_LOSS_CALLS_FOLDED);

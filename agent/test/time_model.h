@@ -1,6 +1,6 @@
-/* The naive model of calls and their times: what the hooks were told, call by call, and what the arena says of it.
+/* The naive model of calls and their times: what the hooks were called with, call by call, and what the arena says of it.
  *
- * It is told of each call when it begins and ends, and asks the made-up clock. It keeps a tree of places for each thread
+ * It gets each call when it begins and ends, and asks the made-up clock. It keeps a tree of places for each thread
  * as the arena does, and nothing else that the agent does: no stack pointers, no mechanisms, no tables. */
 #ifndef CLRPROF_TIME_MODEL_H
 #define CLRPROF_TIME_MODEL_H

@@ -199,7 +199,7 @@ static void spend(struct program *p)
         model_pass(below(p, 100000));
 }
 
-/* Without those that nobody is told of where something pauses: what they call cannot be told from what their callers do. */
+/* Without those that nobody learns of where something pauses: what they call cannot be distinguished from what their callers do. */
 static int any_method(struct program *p)
 {
     return (int)below(p, p->pauses != 0 ? LAMBDA : THROWER);
@@ -251,41 +251,41 @@ static void dispatch(void *data)
     room[0] = room[sizeof room - 1] = 0;
     struct call *thrower = p->running, *catcher = thrower;
     search(p);
-    fake_tell(TELL_THROWN, NULL);
+    fake_report(EXCEPTION_THROWN, NULL);
     for (; !catcher->catches; catcher = catcher->caller) {
         search(p);
-        fake_tell(TELL_SEARCH_ENTER, (struct fake_method *)(uintptr_t)&catcher->method->method);
+        fake_report(EXCEPTION_SEARCH_ENTER, (struct fake_method *)(uintptr_t)&catcher->method->method);
         if (has_blocks(catcher) && below(p, 4) == 0) { /* a filter that says no */
-            fake_tell(TELL_FILTER_ENTER, (struct fake_method *)(uintptr_t)&catcher->method->method);
+            fake_report(EXCEPTION_FILTER_ENTER, (struct fake_method *)(uintptr_t)&catcher->method->method);
             p->filtering = true;
             run_block(catcher);
             p->filtering = false;
-            fake_tell(TELL_FILTER_LEAVE, NULL);
+            fake_report(EXCEPTION_FILTER_LEAVE, NULL);
         }
-        fake_tell(TELL_SEARCH_LEAVE, NULL);
+        fake_report(EXCEPTION_SEARCH_LEAVE, NULL);
     }
-    fake_tell(TELL_SEARCH_ENTER, (struct fake_method *)(uintptr_t)&catcher->method->method);
-    fake_tell(TELL_CATCHER_FOUND, (struct fake_method *)(uintptr_t)&catcher->method->method);
-    fake_tell(TELL_SEARCH_LEAVE, NULL);
+    fake_report(EXCEPTION_SEARCH_ENTER, (struct fake_method *)(uintptr_t)&catcher->method->method);
+    fake_report(EXCEPTION_CATCHER_FOUND, (struct fake_method *)(uintptr_t)&catcher->method->method);
+    fake_report(EXCEPTION_SEARCH_LEAVE, NULL);
     for (struct call *c = thrower; c != catcher; c = c->caller) {
         search(p);
-        fake_tell(TELL_UNWIND_ENTER, (struct fake_method *)(uintptr_t)&c->method->method);
+        fake_report(EXCEPTION_UNWIND_ENTER, (struct fake_method *)(uintptr_t)&c->method->method);
         if (has_blocks(c) && below(p, 2) == 0) {
             fake_block_frame = c->frame->caller_sp - 8;
-            fake_tell(TELL_FINALLY_ENTER, (struct fake_method *)(uintptr_t)&c->method->method);
+            fake_report(EXCEPTION_FINALLY_ENTER, (struct fake_method *)(uintptr_t)&c->method->method);
             model_inside(&p->model, c->live.depth);
             run_block(c);
-            fake_tell(TELL_FINALLY_LEAVE, NULL);
+            fake_report(EXCEPTION_FINALLY_LEAVE, NULL);
         }
         search(p);
-        fake_tell(TELL_UNWIND_LEAVE, NULL);
+        fake_report(EXCEPTION_UNWIND_LEAVE, NULL);
         c->ended = true;
         model_end(&p->model, &c->live);
         p->running = c->caller;
     }
-    fake_tell(TELL_UNWIND_ENTER, (struct fake_method *)(uintptr_t)&catcher->method->method);
+    fake_report(EXCEPTION_UNWIND_ENTER, (struct fake_method *)(uintptr_t)&catcher->method->method);
     fake_block_frame = catcher->frame->caller_sp - 8;
-    fake_tell(TELL_CATCHER_ENTER, (struct fake_method *)(uintptr_t)&catcher->method->method);
+    fake_report(EXCEPTION_CATCHER_ENTER, (struct fake_method *)(uintptr_t)&catcher->method->method);
     p->running = catcher;
     fake_run_on(catcher->frame);
     longjmp(catcher->back, 1);
@@ -326,7 +326,7 @@ static void vanish(struct program *p)
 
 /* ── the body of every method ───────────────────────────────────────────────────────────────────────────────── */
 
-/* After frames vanished the next call must have an Enter: it is what tells that they are gone. */
+/* After frames vanished the next call must have an Enter: it is what reports that they are gone. */
 __attribute__((noinline)) static void calls_some(struct call *c, bool vanished)
 {
     struct program *p = c->p;
@@ -352,7 +352,7 @@ static void try_some(struct call *c)
         c->catches = false;
         if (p->calls < p->max_calls)
             call(p, any_method(p), below(p, 2)); /* in the catch block */
-        fake_tell(TELL_CATCHER_LEAVE, NULL);
+        fake_report(EXCEPTION_CATCHER_LEAVE, NULL);
         break;
     default: /* calls from where those began that are gone */
         c->catches = false;
@@ -477,12 +477,12 @@ static void time_clock_backwards_monotonic(void)
     exact("monotonic", "rseq", (struct program){.seed = 9, .jumps = true});
 }
 
-/* The runtime tells of a call that it unwinds it, which goes on. */
+/* The runtime reports that it unwinds a call which goes on. */
 static void live_on(void *data)
 {
     struct fake_method *m = data;
-    fake_tell(TELL_UNWIND_ENTER, m);
-    fake_tell(TELL_UNWIND_LEAVE, NULL);
+    fake_report(EXCEPTION_UNWIND_ENTER, m);
+    fake_report(EXCEPTION_UNWIND_LEAVE, NULL);
 }
 
 static void call_it(void *data)
@@ -512,7 +512,7 @@ static void wait_here(void *data)
     fake_preempt(2, PREEMPTED_NS); /* between the first reading and that of the delay */
 }
 
-/* A thread that is preempted while the agent asks how long it waited for a processor: what is told is told of the
+/* A thread that is preempted while the agent asks how long it waited for a processor: what is reported is of the
  * interval that it is in. */
 static void time_preempted_while_asking(void)
 {

@@ -128,14 +128,14 @@ static void watch(void *data)
         fake_call(&methods[APP_1].method, 0, observe, &o);
         struct rusage after = usage();
         const struct wire_waits *have = waits_of(w->header, x->tail_waits);
-        uint64_t told = have->voluntary - had.voluntary + have->preempted - had.preempted;
+        uint64_t reported = have->voluntary - had.voluntary + have->preempted - had.preempted;
         if (switches(&o.first, &o.last) != 0) { /* certainly in the interval */
             check(have->intervals == had.intervals + 1, "action %d: %llu intervals with waits", o.action, (unsigned long long)(have->intervals - had.intervals));
             check(x->tail_waited - waited == x->tail_elapsed - elapsed, "action %d: a part of an interval waited", o.action);
-            check(told >= switches(&o.first, &o.last) && told <= switches(&before, &after), "action %d: %llu switches", o.action, (unsigned long long)told);
+            check(reported >= switches(&o.first, &o.last) && reported <= switches(&before, &after), "action %d: %llu switches", o.action, (unsigned long long)reported);
             w->flagged++;
         } else if (switches(&before, &after) == 0) {
-            check(have->intervals == had.intervals && x->tail_waited == waited && told == 0, "action %d: a wait that was none", o.action);
+            check(have->intervals == had.intervals && x->tail_waited == waited && reported == 0, "action %d: a wait that was none", o.action);
             w->quiet++;
         }
         uint64_t off = have->blocked - had.blocked + have->ready - had.ready;

@@ -32,7 +32,7 @@ struct call {
     struct fake_frame *frame;
     struct live live;
     uint32_t depth, blocks; /* blocks: when it began */
-    bool ended; /* told to the model */
+    bool ended; /* reported to the model */
     jmp_buf back;
     bool catches;
 };

@@ -92,7 +92,7 @@ func number(b bool) uint32 {
 	return 0
 }
 
-// Append tells all agents of a change, and what the global level is after it.
+// Append informs all agents of a change, and what the global level is after it.
 func (c *Control) Append(change wire.ControlChange, stopped bool, suspended int32) {
 	at := wire.HeaderSize + int(c.changes%wire.ControlRing)*int(unsafe.Sizeof(change))
 	_, _ = binary.Encode(c.data[at:], binary.LittleEndian, change) // there is room
@@ -113,7 +113,7 @@ func (c *Control) Ask(request, pid uint32) uint32 {
 	return c.requests
 }
 
-// Ready tells all agents that something is about to be recorded again. The number is what wire.Header.Ready becomes
+// Ready informs all agents that something is about to be recorded again. The number is what wire.Header.Ready becomes
 // where all probes are in.
 func (c *Control) Ready() uint32 {
 	c.ready++

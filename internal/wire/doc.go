@@ -5,7 +5,7 @@
 //
 //	Header (4096 bytes) | log | ips | nodes | sites
 //
-// The header tells where each region lies and how many of its bytes are valid ("used"). The log holds records of
+// The header says where each region lies and how many of its bytes are valid ("used"). The log holds records of
 // varying length: who a thread, module, type, function or body is, said once, on first use. The other three regions
 // are plain tables of the fixed-size structs of this package, indexed by id. The counters of a site are updated in
 // place by one thread, without atomics; everything else is written once, before "used" grows past it.

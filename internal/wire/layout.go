@@ -104,13 +104,13 @@ const (
 	LossClockBackwards Loss = 11 // intervals of which the end was before the beginning: counted as 0 (time)
 	LossNotHooked      Loss = 12 // functions that should have been instrumented and are not: no memory (time)
 
-	LossChanges Loss = 13 // no room to tell what changed from one GC to the next: from here on not told (lifetime)
-	// GCs whose roots were not looked at, though asked for: too much was told of others (lifetime)
+	LossChanges Loss = 13 // no room to report what changed from GC to GC: not reported from here on (lifetime)
+	// GCs whose roots were not looked at, though asked for: too much was reported of others (lifetime)
 	LossSurvivors Loss = 14
 
 	LossUnreported Loss = 15 // .NET 10 does not report most boxes, and could not be made to: nobody knows how many
 
-	// times that there was no memory for a new stack: only its function, or the function's module, is told
+	// times that there was no memory for a new stack: only its function, or the function's module, is reported
 	LossStacks Loss = 16
 	LossAges   Loss = 17 // objects that died without an age, as there was no memory for their site's (lifetime)
 
@@ -269,7 +269,7 @@ const (
 
 // Kinds of a type record.
 const (
-	TypeUnknown = 0 // the runtime could not tell
+	TypeUnknown = 0 // the runtime did not know
 	TypeClass   = 1 // has a TypeDef token and perhaps type arguments
 	TypeArray   = 2 // rank and element
 	TypeOther   = 3 // pointer, by-ref, type variable
@@ -278,7 +278,7 @@ const (
 // SiteFrozen is added to a site's type when its objects are on the frozen heap.
 const SiteFrozen = 1 << 31
 
-// RegionEntry tells where a region is.
+// RegionEntry says where a region is.
 type RegionEntry struct {
 	Offset   uint64 `doc:"from the start of the file"`
 	Capacity uint64 `doc:"bytes that the region may ever have"`
@@ -377,7 +377,7 @@ type Site struct {
 // SiteTiming says in which call the objects of the site with the same index were allocated, where what code calls is
 // not what runs: see Callee. It is part of what the site is, as thread, node and type are.
 type SiteTiming struct {
-	Timing uint32 `doc:"number (index plus one) of the timing of the innermost call, 0: none, or only the stack tells"`
+	Timing uint32 `doc:"number (index plus one) of the timing of the innermost call, 0: none, or only the stack shows it"`
 }
 
 // SiteDeaths says in which generations the objects of the site with the same index died. What is not dead is alive.

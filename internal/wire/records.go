@@ -151,7 +151,7 @@ type GC struct {
 	Induced     uint32                        `doc:"1: asked for by the program, or by the agent at the end"`
 	Finalizable uint32                        `doc:"objects in the queue of the finalizer"`
 	Pinned      uint32                        `doc:"objects that a root pins"`
-	Since       uint32                        `doc:"Changes with this number tell what changed since the GC with this one, 0: since the start; the own number: none do, a later one's will"`
+	Since       uint32                        `doc:"Changes with this number say what changed since the GC with this one, 0: since the start; the own number: none do, a later one's will"`
 	SuspendNS   uint64                        `doc:"CLOCK_MONOTONIC when the runtime began to stop threads, 0 if it did not say"`
 	StartNS     uint64                        `doc:"CLOCK_MONOTONIC at GarbageCollectionStarted"`
 	EndNS       uint64                        `doc:"CLOCK_MONOTONIC at GarbageCollectionFinished, before the agent's own work"`
@@ -190,7 +190,7 @@ type Roots struct {
 }
 
 // Changes are counters of sites that changed, as they were at the end of a GC. They come before the GC's own record, in
-// as many parts as it takes. What did not change may be told too.
+// as many parts as it takes. What did not change may be reported too.
 type Changes struct {
 	GC      uint32   `doc:"its number"`
 	Changes []Change `doc:"in no order"`
@@ -251,7 +251,7 @@ type NotProbed struct {
 
 // Collection says that a garbage collection began or ended, with a call trace and without lifetime. A collection in the
 // background ends long after it began, others begin and end within it, and of one that begins with a small collection
-// the runtime tells one beginning and two ends.
+// the runtime reports one beginning and two ends.
 type Collection struct {
 	TimeNS    uint64 `doc:"CLOCK_MONOTONIC"`
 	Thread    uint32 `doc:"id of the thread, 0: it has none"`

@@ -16,7 +16,7 @@
  *
  * What all the rest takes for granted: 64 bits, the lower byte first; a stack that grows down; and that a frame pointer points to
  * a pair of words, the caller's frame pointer and the return address (System V for x86-64 and AAPCS64 alike). Loads and stores may
- * come in any order: whatever one thread, or the agent, makes known to another thread or to the collector is told by a store with
+ * come in any order: whatever one thread, or the agent, makes known to another thread or to the collector is published by a store with
  * release and found by a load with acquire (arena_publish, map.c, and __ATOMIC_RELEASE elsewhere); what only this thread or a
  * collection, while all threads are stopped, reads again needs neither.
  *
@@ -55,7 +55,7 @@ struct frame_shape {
 };
 struct frame_shape code_frame_shape(const uint8_t *start, uint64_t size);
 
-/* Is a frame, told by the caller's stack pointer, which is lower, that of an OSR variant of a call that has a frame pointer? The variant
+/* Is a frame, known by the caller's stack pointer, which is lower, that of an OSR variant of a call that has a frame pointer? The variant
  * saves what the first version saved, the frame pointer of the call's caller. No other frame below has that one. */
 READS_STACK static inline bool frame_is_variant(uintptr_t call_sp, uintptr_t sp)
 {

@@ -1,6 +1,6 @@
 /* x64: what the agent reads from machine code, the prologues that the JIT writes.
  *
- * Two kinds of managed functions break the chain of frame pointers, and for each the size of a frame tells where the
+ * Two kinds of managed functions break the chain of frame pointers, and for each the size of a frame shows where the
  * missing return address is (for the runtime's own stubs see cfi.c):
  *  - functions without a frame pointer (regalloc.cpp: small, no EH, no loops, at most one call): the caller of such a
  *    function is not on the chain;

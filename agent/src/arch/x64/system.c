@@ -1,4 +1,4 @@
-/* x64: what the processor and the kernel tell. */
+/* x64: what the processor and the kernel say. */
 #include "../arch.h"
 
 #include <signal.h>
@@ -17,7 +17,7 @@ bool machine_clock_is_steady(void)
     return (d >> 8 & 1) != 0;
 }
 
-/* libc's code. The kernel's struct sigaction tells it (arch/x86/include/uapi/asm/signal.h); libc's own does not. SIGFPE is one
+/* libc's code. The kernel's struct sigaction has it (arch/x86/include/uapi/asm/signal.h); libc's own does not. SIGFPE is one
  * of the signals by which the runtime turns faults into exceptions. */
 uintptr_t machine_signal_return(void)
 {
