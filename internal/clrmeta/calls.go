@@ -43,30 +43,39 @@ func (m *Metadata) Callee(t Token) (Callee, error) {
 	return callee, nil
 }
 
-// paramArray is the attribute of the parameters that C# calls params.
-var paramArray = TypeName{Namespace: "System", Path: []string{"ParamArrayAttribute"}}.String()
+// The attributes of the parameters that C# calls params.
+var (
+	paramArray      = TypeName{Namespace: "System", Path: []string{"ParamArrayAttribute"}}.String()
+	paramCollection = TypeName{Namespace: "System.Runtime.CompilerServices",
+		Path: []string{"ParamCollectionAttribute"}}.String()
+)
 
-// TakesParams reports whether callers of a method make the array that is its last argument: it has the attribute of
-// params. Of a method that cannot be read this is not known, and it is false.
+// TakesParams reports whether callers of a method make the array or the collection that is its last argument: it has an
+// attribute of params. Of a method that cannot be read this is not known, and it is false.
 func (m *Metadata) TakesParams(method Token) bool {
 	row, err := m.Method(method)
 	if err != nil {
 		return false
 	}
 	sig, err := ParseMethodSig(row.Signature)
-	if err != nil || len(sig.Params) == 0 || sig.Params[len(sig.Params)-1].Kind != SZArray || sig.Convention == VarArg {
+	if err != nil || len(sig.Params) == 0 || sig.Convention == VarArg {
 		return false
 	}
 	params, err := m.Params(method)
 	if err != nil {
 		return false
 	}
+	isArray := sig.Params[len(sig.Params)-1].Kind == SZArray
 	for _, p := range params {
 		if p.Sequence != len(sig.Params) {
 			continue
 		}
 		for _, attribute := range m.Attributes(p.Token) {
-			if name, err := m.TypeName(attribute); err == nil && name.String() == paramArray {
+			name, err := m.TypeName(attribute)
+			if err != nil {
+				continue
+			}
+			if text := name.String(); isArray && text == paramArray || text == paramCollection {
 				return true
 			}
 		}

@@ -9,12 +9,12 @@
 //
 // [ReadBody] takes the body of a method apart (II.25.4): header, code, exception clauses. [Read] reads one instruction,
 // by a table of what the standard says of each: the bytes of its operand, and what it takes from the stack and puts
-// there. [Verify] follows all ways through a body with nothing but the depth of the stack; [Arrays] follows them with
-// the arrays that lie on it, and says what becomes of each.
+// there. [Verify] follows all ways through a body with nothing but the depth of the stack; [Objects] follows them
+// with the objects that lie on it, and says what becomes of each.
 //
 // # Invariants
 //
-// Nothing here panics, whatever the bytes, and work is bounded by the size of the body and the limits in arrays.go.
+// Nothing here panics, whatever the bytes, and work is bounded by the size of the body and the limits in flow.go.
 //
 // # Limits
 //

@@ -171,8 +171,8 @@ func check(m *clrmeta.Metadata, method clrmeta.Token, body []byte, a rewritten, 
 		return fmt.Errorf("before: %w", err)
 	}
 	// All code of compilers can be followed from front to back.
-	if _, err := il.Arrays(old, il.Callees{Signature: calls, Fills: func(uint32) bool { return false }}); err != nil {
-		return fmt.Errorf("arrays: %w", err)
+	if _, err := il.Objects(old, il.Callees{Signature: calls, Role: func(uint32) il.Role { return il.Uses }}); err != nil {
+		return fmt.Errorf("objects: %w", err)
 	}
 	with, err := il.Verify(now, own.Returns, withProbes)
 	if err != nil {

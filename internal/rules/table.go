@@ -87,7 +87,7 @@ var all = []Rule{
 		Advice: "Make the lambda static, pass what it needs as an argument (many methods take a state), or keep the " +
 			"delegate in a field."},
 	{ID: "params", Severity: Information, needs: paramsArrays, find: about(often, born(params), objects),
-		Title: "Arrays are made for params",
+		Title: "Arrays or collections are made for params",
 		Advice: "Add overloads for few arguments, or take params ReadOnlySpan<T> (C# 13). Of a log call that is " +
 			"mostly filtered out, ask first whether it is."},
 	{ID: "state-machines", Severity: Information, needs: memory, find: about(often, born(stateMachines), objects),
@@ -238,11 +238,15 @@ func closures(f *facts, u *analysis.Use) bool {
 		f.trait(u.Type) == session.TraitDelegate)
 }
 
-// params are arrays that the compiler made for the last parameter of what is called. They are told from others by line
-// and type (session.ParamsArray).
+// params are arrays and collections that the compiler made for the last parameter of what is called. They are told from
+// others by line and type (session.ParamsArray); a list makes its array itself.
 func params(f *facts, u *analysis.Use) bool {
 	at := session.ParamsArray{Function: u.From.Function, Line: u.From.Line, Type: u.Type}
-	return len(u.Chain) == 0 && f.params[at]
+	if !f.params[at] {
+		return false
+	}
+	return len(u.Chain) == 0 ||
+		len(u.Chain) == 1 && f.function(u.Chain[0]) == "System.Collections.Generic.List`1..ctor"
 }
 
 // stateMachines are those of the user's async methods, on the heap since they waited, and of iterators:

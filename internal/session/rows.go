@@ -270,8 +270,8 @@ type Line struct {
 	ColumnEnd   int64
 }
 
-// ParamsArray is a row of the table params_array: all arrays of a type that the code of a line makes itself are made
-// for parameters that are declared with params.
+// ParamsArray is a row of the table params_array: all arrays or collections of a type that the code of a line makes
+// itself are made for parameters that are declared with params; also the array of a list.
 type ParamsArray struct {
 	Function FunctionID
 	Line     LineID // 0: on whichever line of the function, for objects whose line is not known

@@ -403,10 +403,10 @@ CREATE TABLE line (                 -- a statement: a sequence point of a functi
   column_end    INTEGER NOT NULL
 );
 
-CREATE TABLE params_array (         -- resolved: arrays that user code makes for parameters that are declared with params
+CREATE TABLE params_array (         -- resolved: arrays and collections that user code makes for parameters with params
   function_id  INTEGER NOT NULL,    -- that makes them itself
   line_id      INTEGER NOT NULL,    -- 0: on whichever line, for objects whose line is not known
-  type_id      INTEGER NOT NULL,    -- all arrays of this type that the code of the line makes are of this kind
+  type_id      INTEGER NOT NULL,    -- all objects of this type that the code of the line makes are of this kind
   PRIMARY KEY (function_id, line_id, type_id)
 ) WITHOUT ROWID;
 

@@ -23,6 +23,9 @@ type Input struct {
 	Instructions      []session.Instruction
 	// ReadCode asks for what the code of methods says: Output.ParamsArrays, and routes that code gives to functions.
 	ReadCode bool
+	// Allocated returns the types of the objects that some functions made themselves, by function; nil: that is not
+	// known, and so not what is made for params of a type that depends on type arguments. It is called at most once.
+	Allocated func(functions map[session.FunctionID]bool) map[session.FunctionID]map[session.TypeID]bool
 	// Mine says which modules are the user's own by --mine; nil: none is by that.
 	Mine func(module string) bool
 }

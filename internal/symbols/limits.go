@@ -21,10 +21,10 @@ const (
 	// maxGenerated bounds how often names that compilers made from names are
 	// taken apart: a state machine of a lambda in a local function is 3.
 	maxGenerated = 16
-	// maxBody bounds the body of a method whose arrays are looked for, in bytes, and
-	// maxArrays their number in it. Methods that people write have some ten.
-	maxBody   = 1 << 20
-	maxArrays = 1 << 12
+	// maxBody bounds the body of a method whose objects are looked for, in bytes, and
+	// maxObjects their number in it. Methods that people write have some ten.
+	maxBody    = 1 << 20
+	maxObjects = 1 << 12
 	// maxRoutes bounds the routes of one function that are named, and maxGroups the
 	// groups of routes within each other. People write two or three.
 	maxRoutes = 16

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"io"
+	"maps"
 	"slices"
 	"strings"
 
@@ -13,31 +14,36 @@ import (
 	"github.com/clrprof/clrprof/internal/session"
 )
 
-// paramsFinder finds the arrays that user code makes for parameters that are declared with params. An object is told by
-// its line and type alone, so they count only where all arrays of a type that a line makes are of this kind.
+// paramsFinder finds the arrays and collections that user code makes for parameters that are declared with params. An
+// object is told by its line and type alone, so they count only where all objects of a type that a line makes are of
+// this kind.
 type paramsFinder struct {
 	r       *resolver
-	arrays  map[session.ProcessID]map[string][]session.TypeID // one-dimensional ones that were allocated, by name
+	types   map[session.ProcessID]map[string][]session.TypeID // that were allocated, by name
 	finders map[session.ProcessID]*callee.Finder
 	mvids   map[session.ProcessID]map[string]string // of loaded modules, by path
-	made    map[int][]madeArray                     // by index of Output.Functions
+	made    map[int][]madeObject                    // by index of Output.Functions, of those that make some for params
+	// open are those of which names depend on what is not known of type arguments, and allocated is what they made;
+	// it is nil until something needs it.
+	open      map[session.FunctionID]bool
+	allocated map[session.FunctionID]map[session.TypeID]bool
 }
 
-// madeArray is an array that the code of a function makes.
-type madeArray struct {
+// madeObject is what the code of a function makes: an object, or the array that a list has of its beginning.
+type madeObject struct {
 	place  place
-	name   string // of its type; "": it depends on type arguments
+	name   string // of its type; "": it cannot be read
 	params bool
 }
 
-// newParamsFinder returns nil if arrays of params are not asked for.
+// newParamsFinder returns nil if what is made for params is not asked for.
 func (r *resolver) newParamsFinder() *paramsFinder {
 	if !r.in.ReadCode {
 		return nil
 	}
-	p := &paramsFinder{r: r, arrays: map[session.ProcessID]map[string][]session.TypeID{},
+	p := &paramsFinder{r: r, types: map[session.ProcessID]map[string][]session.TypeID{},
 		finders: map[session.ProcessID]*callee.Finder{}, mvids: map[session.ProcessID]map[string]string{},
-		made: map[int][]madeArray{}}
+		made: map[int][]madeObject{}, open: map[session.FunctionID]bool{}}
 	for i := range r.out.Modules {
 		m := &r.out.Modules[i]
 		if m.Path != "" && !m.IsDynamic {
@@ -51,13 +57,10 @@ func (r *resolver) newParamsFinder() *paramsFinder {
 	}
 	for i := range r.out.Types {
 		t := &r.out.Types[i]
-		if t.Kind != session.TypeArray || t.Rank != 1 || t.Bounds {
-			continue
-		}
-		of := p.arrays[t.Process]
+		of := p.types[t.Process]
 		if of == nil {
 			of = map[string][]session.TypeID{}
-			p.arrays[t.Process] = of
+			p.types[t.Process] = of
 		}
 		of[t.Name] = append(of[t.Name], t.ID)
 	}
@@ -96,9 +99,10 @@ func (p *paramsFinder) find(f *moduleFile, s *source) {
 		return
 	}
 	var c code
+	called := newCalledTokens(f)
 	for _, i := range f.functions {
 		row := &p.r.out.Functions[i]
-		if !p.r.isUser(row.Module) || row.Kind != session.FunctionMethod || len(p.arrays[row.Process]) == 0 ||
+		if !p.r.isUser(row.Module) || row.Kind != session.FunctionMethod || len(p.types[row.Process]) == 0 ||
 			len(p.r.instructions[row.ID]) == 0 {
 			continue
 		}
@@ -108,148 +112,52 @@ func (p *paramsFinder) find(f *moduleFile, s *source) {
 			}
 			defer c.close.Close() // nothing was written
 		}
-		p.made[i] = p.findIn(f, s, c.image, row)
+		if made := p.findIn(called, s, c.image, row); made != nil {
+			p.made[i] = made
+		}
 	}
 }
 
-// findIn returns the arrays that a function makes; none if its code cannot be followed.
-func (p *paramsFinder) findIn(f *moduleFile, s *source, image *clrmeta.Image, row *session.Function) []madeArray {
+// findIn returns the objects that a function makes, if some are for params; none if its code cannot be followed.
+func (p *paramsFinder) findIn(called *calledTokens, s *source, image *clrmeta.Image,
+	row *session.Function) []madeObject {
 	if size, err := image.BodySize(clrmeta.Token(row.Token)); err != nil || size > maxBody {
 		return nil
 	}
 	b, err := image.Body(clrmeta.Token(row.Token))
-	if err != nil || bytes.IndexByte(b, il.OpNewarr) < 0 {
+	if err != nil || bytes.IndexByte(b, il.OpNewarr) < 0 && bytes.IndexByte(b, il.OpNewobj) < 0 {
 		return nil
 	}
 	body, err := il.ReadBody(b)
 	if err != nil {
 		return nil
 	}
-	arrays, err := il.Arrays(body, il.Callees{Signature: f.calls, Fills: f.fills})
-	if err != nil || len(arrays) > maxArrays {
+	objects, err := il.Objects(body, il.Callees{Signature: called.signature, Role: called.role})
+	if err != nil || len(objects) > maxObjects {
 		return nil
 	}
-	var out []madeArray
-	for _, a := range arrays {
-		made := madeArray{name: f.arrayName(clrmeta.Token(a.Type)),
-			params: a.Fixed && a.Callee != 0 && p.takesParams(f, row.Process, clrmeta.Token(a.Callee))}
-		if point, ok := s.at(clrmeta.Token(row.Token), uint32(a.At)); ok {
+	forParams := make([]bool, len(objects))
+	for i := range objects {
+		forParams[i] = p.isForParams(called.f, row.Process, &objects[i])
+	}
+	if !slices.Contains(forParams, true) {
+		return nil
+	}
+	names := p.newObjectNames(called.f, row)
+	var out []madeObject
+	for i := range objects {
+		made := madeObject{params: forParams[i]}
+		if point, ok := s.at(clrmeta.Token(row.Token), uint32(objects[i].At)); ok {
 			made.place = s.place(row.ID, point)
 		}
-		out = append(out, made)
+		for _, made.name = range names.of(&objects[i]) {
+			out = append(out, made)
+		}
 	}
 	return out
 }
 
-// calls gives what a call does to the stack.
-func (f *moduleFile) calls(token uint32) (il.Signature, error) {
-	called, err := f.meta.Callee(clrmeta.Token(token))
-	if err != nil {
-		return il.Signature{}, err
-	}
-	sig, err := clrmeta.ParseMethodSig(called.Signature)
-	if err != nil {
-		return il.Signature{}, err
-	}
-	out := il.Signature{Args: len(sig.Params), Returns: sig.Return.Kind != clrmeta.Void,
-		This: sig.HasThis && !sig.ExplicitThis}
-	if out.This {
-		out.Args++
-	}
-	return out, nil
-}
-
-// fills reports whether a call is that by which constants get into an array.
-func (f *moduleFile) fills(token uint32) bool {
-	called, err := f.meta.Callee(clrmeta.Token(token))
-	if err != nil || called.Name != "InitializeArray" || called.Type.Table() != clrmeta.TableTypeRef {
-		return false
-	}
-	name, err := f.meta.TypeName(called.Type)
-	return err == nil && name.String() == "System.Runtime.CompilerServices.RuntimeHelpers"
-}
-
-// arrayName names the array of an element that newarr names, as types of a session are named; "" if it depends on type
-// arguments or cannot be read.
-func (f *moduleFile) arrayName(element clrmeta.Token) string {
-	sig := &clrmeta.TypeSig{Kind: clrmeta.Class, Token: element}
-	if element.Table() == clrmeta.TableTypeSpec {
-		var err error
-		if sig, err = f.meta.TypeSpec(element); err != nil {
-			return ""
-		}
-	}
-	open := false
-	variable := func(int) typeText {
-		open = true
-		return typeText{}
-	}
-	w := &sigWriter{writer: &writer{full: true}, meta: f.meta, machines: f.machines, typeVar: variable,
-		methVar: variable}
-	w.typeSig(&clrmeta.TypeSig{Kind: clrmeta.SZArray, Elem: sig})
-	name := w.name()
-	if open || w.over() || strings.HasPrefix(name, "?") || strings.Contains(name, "<?") ||
-		strings.Contains(name, " ?") { // of a type that cannot be read
-		return ""
-	}
-	return name
-}
-
-// takesParams reports whether callers of a function make the array that is its last argument, as far as its file says.
-func (p *paramsFinder) takesParams(f *moduleFile, process session.ProcessID, token clrmeta.Token) bool {
-	called, err := f.meta.Callee(token)
-	if err != nil {
-		return false
-	}
-	if called.Method != 0 {
-		return f.meta.TakesParams(called.Method)
-	}
-	owner, name, err := f.named(called.Type)
-	if err != nil {
-		return false
-	}
-	if isOperator(name.String(), called.Name) {
-		return false
-	}
-	declared := &callee.Declared{Module: f.key.path, Type: name.String(), Name: called.Name,
-		Signature: called.Signature}
-	if owner.Table() == clrmeta.TableTypeRef {
-		if declared.Assembly, err = f.meta.AssemblyRefName(f.meta.Scope(owner)); err != nil {
-			return false
-		}
-	}
-	finder := p.finder(process, f.key.executable)
-	found, ok := finder.Find(declared)
-	if mvid := p.mvids[process][found.Path]; !ok || mvid != "" && !strings.EqualFold(mvid, found.MVID.String()) {
-		return false // the file is of another build than the module that ran
-	}
-	return finder.TakesParams(found)
-}
-
-// isOperator reports whether a function is called for an operator: + of strings (rule string-concat finds those), and
-// interpolation to a FormattableString. Nobody who writes these can do without the array.
-func isOperator(typeName, name string) bool {
-	return typeName == "System.String" && name == "Concat" ||
-		typeName == "System.Runtime.CompilerServices.FormattableStringFactory" && name == "Create"
-}
-
-// finder looks for functions in the modules of a process.
-func (p *paramsFinder) finder(process session.ProcessID, executable string) *callee.Finder {
-	if known := p.finders[process]; known != nil {
-		return known
-	}
-	open := p.r.bundled.within(executable)
-	finder := &callee.Finder{Open: func(path string) (callee.File, error) { return open(path) }}
-	for i := range p.r.out.Modules {
-		if m := &p.r.out.Modules[i]; m.Process == process && m.Path != "" && !m.IsDynamic {
-			finder.Loaded(m.Path)
-		}
-	}
-	p.finders[process] = finder
-	return finder
-}
-
-// finish stores which arrays are made for params, by line, whose ids are known, and for objects without a line.
+// finish stores what is made for params, by line, whose ids are known, and for objects without a line.
 func (p *paramsFinder) finish(ids map[place]session.LineID) {
 	if p == nil {
 		return
@@ -261,11 +169,9 @@ func (p *paramsFinder) finish(ids map[place]session.LineID) {
 			lines[p.r.out.Instructions[at].Line] = true
 		}
 		for line := range lines {
-			for _, name := range paramsOnly(made, func(at place) bool { return line == 0 || ids[at] == line }) {
-				for _, t := range p.arrays[row.Process][name] {
-					p.r.out.ParamsArrays = append(p.r.out.ParamsArrays,
-						session.ParamsArray{Function: row.ID, Line: line, Type: t})
-				}
+			for t := range p.paramsOnly(row, made, func(at place) bool { return line == 0 || ids[at] == line }) {
+				p.r.out.ParamsArrays = append(p.r.out.ParamsArrays,
+					session.ParamsArray{Function: row.ID, Line: line, Type: t})
 			}
 		}
 	}
@@ -274,16 +180,46 @@ func (p *paramsFinder) finish(ids map[place]session.LineID) {
 	})
 }
 
-// paramsOnly returns the names of the arrays that are made for params and for nothing else in some places.
-func paramsOnly(made []madeArray, in func(place) bool) (names []string) {
-	for _, a := range made {
-		if !in(a.place) || !a.params || a.name == "" || slices.Contains(names, a.name) {
-			continue
-		}
-		other := func(b madeArray) bool { return in(b.place) && !b.params && (b.name == a.name || b.name == "") }
-		if !slices.ContainsFunc(made, other) {
-			names = append(names, a.name)
+// paramsOnly returns the types of which all objects that a function makes in some places are made for params.
+func (p *paramsFinder) paramsOnly(row *session.Function, made []madeObject,
+	in func(place) bool) map[session.TypeID]bool {
+	types := map[session.TypeID]bool{}
+	for _, m := range made {
+		if in(m.place) && m.params {
+			for _, id := range p.typesOf(row, m.name) {
+				types[id] = true
+			}
 		}
 	}
-	return names
+	if len(types) == 0 {
+		return nil
+	}
+	for _, m := range made {
+		if in(m.place) && !m.params {
+			maps.DeleteFunc(types, func(id session.TypeID, _ bool) bool {
+				return m.name == "" || mayBe(p.r.types[id].Name, m.name)
+			})
+		}
+	}
+	return types
+}
+
+// typesOf returns the types of a name. If the name depends on what is not known of a type argument, they are those of
+// which the function made objects itself.
+func (p *paramsFinder) typesOf(row *session.Function, name string) (ids []session.TypeID) {
+	if !strings.Contains(name, anyType) {
+		return p.types[row.Process][name]
+	}
+	if p.allocated == nil {
+		p.allocated = map[session.FunctionID]map[session.TypeID]bool{}
+		if p.r.in.Allocated != nil {
+			p.allocated = p.r.in.Allocated(p.open)
+		}
+	}
+	for id := range p.allocated[row.ID] {
+		if t := p.r.types[id]; t != nil && mayBe(t.Name, name) {
+			ids = append(ids, id)
+		}
+	}
+	return ids
 }

@@ -75,7 +75,12 @@ func addParamsTypes(in *symbols.Input) {
 	number, text := class("System.Int32"), class("System.String")
 	array(clrmeta.Int32, 0)
 	array(clrmeta.String, text)
-	array(clrmeta.Object, class("System.Object"))
+	object := class("System.Object")
+	array(clrmeta.Object, object)
+	class("System.Collections.Generic.List`1", object)
+	class("<>z__ReadOnlyArray`1", object)
+	class("<>z__ReadOnlySingleElementList`1", object)
+	class("Bag")
 	array(clrmeta.Class, class("Base"))
 	array(clrmeta.SZArray, array(clrmeta.Int32, number))
 	array(clrmeta.GenericInst, class("System.Collections.Generic.List`1", number))
@@ -96,10 +101,10 @@ var commas = regexp.MustCompile(`[^ ,](?:<[^>]*>|[^,<])*`)
 
 var paramsComment = regexp.MustCompile(`// (?:params: ([^;]+))?(?:; )?(?:somewhere: (.+))?$`)
 
-// paramsWanted reads the comments of Params.cs.
-func paramsWanted(t *testing.T) (want []line) {
+// paramsWanted reads the comments of a source.
+func paramsWanted(t *testing.T, path string) (want []line) {
 	t.Helper()
-	source, err := os.ReadFile("testdata/Params.cs")
+	source, err := os.ReadFile(path)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -109,9 +114,10 @@ func paramsWanted(t *testing.T) (want []line) {
 			continue
 		}
 		l := line{Number: int64(i + 1), Somewhere: commas.FindAllString(m[2], -1)}
-		if l.Line = commas.FindAllString(m[1], -1); len(l.Line) > 1 {
-			l.Line = l.Line[:1] // and words
-		}
+		l.Line = slices.DeleteFunc(commas.FindAllString(m[1], -1), func(s string) bool {
+			return strings.Contains(s, " that ") ||
+				strings.HasPrefix(s, "and ")
+		}) // words
 		want = append(want, l)
 	}
 	return want
@@ -155,7 +161,7 @@ func TestParamsArrays(t *testing.T) {
 		for _, rt := range install.NewestAndOldest() {
 			in := paramsInput(t, dll, rt)
 			out := symbols.Resolve(in, symbols.OpenFile, nil)
-			want, have := paramsWanted(t), paramsFound(&out)
+			want, have := paramsWanted(t, "testdata/Params.cs"), paramsFound(&out)
 			if o.NoOptimize { // methods begin at their brackets
 				for _, lines := range []*[]line{&want, &have} {
 					for i := range *lines {
@@ -167,6 +173,43 @@ func TestParamsArrays(t *testing.T) {
 			if diff := cmp.Diff(want, have); diff != "" {
 				t.Errorf("%s, debug %v (-want +have)\n%s", rt.Name, o.NoOptimize, diff)
 			}
+		}
+	}
+}
+
+// TestParamsCollections: which collections are made for params, with their arrays. Of a type argument that is not known
+// each type is meant that the function allocated.
+func TestParamsCollections(t *testing.T) {
+	install, _ := dotnettest.NeedSDK(t)
+	for _, o := range []dotnettest.Options{{}, {NoOptimize: true}} {
+		o.Name, o.Framework = "Params", dotnettest.Net8
+		dll, err := install.Compile([]string{"testdata/ParamsCollections.cs"}, "", o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		in := paramsInput(t, dll, install.Newest())
+		asked := 0
+		in.Allocated = func(functions map[session.FunctionID]bool) map[session.FunctionID]map[session.TypeID]bool {
+			asked += len(functions)
+			types := map[session.FunctionID]map[session.TypeID]bool{}
+			for f := range functions {
+				types[f] = map[session.TypeID]bool{}
+				for _, a := range in.Types {
+					if a.RawName == "<>z__ReadOnlyArray`1" || a.ElementCode == int64(clrmeta.Object) {
+						types[f][a.ID] = true
+					}
+				}
+			}
+			return types
+		}
+		out := symbols.Resolve(in, symbols.OpenFile, nil)
+		want, have := paramsWanted(t, "testdata/ParamsCollections.cs"), paramsFound(&out)
+		have = slices.DeleteFunc(have, func(l line) bool { return l.Line == nil })
+		for i := range have {
+			have[i].Somewhere = nil
+		}
+		if diff := cmp.Diff(want, have); diff != "" || asked != 1 {
+			t.Errorf("debug %v: asked about %d functions (-want +have)\n%s", o.NoOptimize, asked, diff)
 		}
 	}
 }
@@ -184,7 +227,7 @@ func TestParamsArraysOfOtherBuild(t *testing.T) {
 	all := len(symbols.Resolve(in, symbols.OpenFile, nil).ParamsArrays)
 	in.Modules[1].MVID = other
 	out := symbols.Resolve(in, symbols.OpenFile, nil)
-	framework := func(l line) bool { return l.Number > 53 && l.Number < 56 }
+	framework := func(l line) bool { return l.Number > 58 && l.Number < 61 }
 	if have := paramsFound(&out); len(have) < 10 || slices.ContainsFunc(have, framework) {
 		t.Errorf("another core library: %+v", have)
 	}

@@ -19,6 +19,9 @@ func Read(s *session.Session) (in Input, err error) {
 	in.Bodies, errs[5] = s.Bodies()
 	in.Instructions, errs[6] = s.Instructions()
 	in.Processes, errs[7] = s.Processes()
+	in.Allocated = func(functions map[session.FunctionID]bool) map[session.FunctionID]map[session.TypeID]bool {
+		return allocatedBy(s, functions)
+	}
 	if err := errors.Join(errs[:]...); err != nil {
 		return Input{}, fmt.Errorf("reading what is to be resolved: %w", err)
 	}
@@ -48,4 +51,36 @@ func (o *Output) Write(w *session.Writer) error {
 		return fmt.Errorf("storing names and lines: %w", err)
 	}
 	return nil
+}
+
+// allocatedBy returns the types of the objects that some functions made themselves, as far as they can be read: what
+// adds up the same rows says what is wrong with them.
+func allocatedBy(s *session.Session,
+	functions map[session.FunctionID]bool) map[session.FunctionID]map[session.TypeID]bool {
+	nodes, err := s.Nodes()
+	if err != nil {
+		return nil
+	}
+	sites, err := s.Sites()
+	if err != nil {
+		return nil
+	}
+	by := map[session.NodeID]session.FunctionID{}
+	for i := range nodes {
+		if functions[nodes[i].Function] {
+			by[nodes[i].ID] = nodes[i].Function
+		}
+	}
+	types := map[session.FunctionID]map[session.TypeID]bool{}
+	for i := range sites {
+		function, ok := by[sites[i].Node]
+		if !ok {
+			continue
+		}
+		if types[function] == nil {
+			types[function] = map[session.TypeID]bool{}
+		}
+		types[function][sites[i].Type] = true
+	}
+	return types
 }

@@ -72,8 +72,9 @@ static class Dump
                     b.Append(' ').Append(p.SequenceNumber).Append(':').Append((int)p.Attributes).Append(':').Append(r.GetString(p.Name));
                     foreach (var ah in p.GetCustomAttributes()) b.Append(' ').Append(Attribute(r, names, ah));
                     if (p.SequenceNumber == s.ParameterTypes.Length && s.Header.CallingConvention != SignatureCallingConvention.VarArgs &&
-                        p.SequenceNumber > 0 && s.ParameterTypes.Last().StartsWith("vec{") &&
-                        p.GetCustomAttributes().Any(a => Attribute(r, names, a) == "System.ParamArrayAttribute"))
+                        p.SequenceNumber > 0 && p.GetCustomAttributes().Select(a => Attribute(r, names, a)).Any(a =>
+                            a == "System.ParamArrayAttribute" && s.ParameterTypes.Last().StartsWith("vec{") ||
+                            a == "System.Runtime.CompilerServices.ParamCollectionAttribute"))
                         b.Append(" params");
                 }
                 Out.WriteLine(b);

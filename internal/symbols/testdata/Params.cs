@@ -25,6 +25,11 @@ class Generic<T>
     public static void Pass(T a) => Take(a, a);
 }
 
+class Log
+{
+    public void Add(string text, params object[] all) { }
+}
+
 interface ITake
 {
     void Take(int first, params object[] rest);
@@ -55,6 +60,7 @@ static class Program
         text += Path.Combine(s, s, s, s, s); // params: string[]
         Console.WriteLine("{0}{1}{2}{3}{4}", a, a, a, a, text); // params: object[]
         Console.WriteLine("{0}", a);
+        new Log().Add("a", a, a); // params: object[], by a method that is called like what fills collections
     }
 
     // The operator + and interpolation are compiled to such calls. They are no calls of the programmer's.

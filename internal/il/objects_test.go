@@ -11,8 +11,18 @@ import (
 // fills is the token of what gives an array its elements at once.
 const fills = 0x0A000002
 
-// callees are those of calls, and fills.
-var callees = Callees{Signature: calls, Fills: func(token uint32) bool { return token == fills }}
+// Tokens of functions with a role.
+const (
+	adds   = 0x0A000302 // a method of one parameter, which returns a value
+	wraps  = 0x0A000202 // a constructor of one parameter
+	passes = 0x0A000101 // a static function of one parameter, which returns a value
+)
+
+// roles are what functions do.
+var roles = map[uint32]Role{fills: Fills, adds: Fills, wraps: Wraps, passes: Passes}
+
+// callees are those of calls, and with a role.
+var callees = Callees{Signature: calls, Role: func(token uint32) Role { return roles[token] }}
 
 func with(op byte, token uint32) []byte { return binary.LittleEndian.AppendUint32([]byte{op}, token) }
 
@@ -30,10 +40,14 @@ var (
 	object   = with(OpNewobj, 0x06000202)   // a constructor of one parameter
 	size     = with(OpCallvirt, 0x06000301) // a method of the array itself, which returns a value
 	pointer  = with(OpCalli, 0x11000001)
+	list     = with(OpNewobj, 0x06000201) // a constructor of no parameter
+	add      = slices.Concat([]byte{opDup, 0x02}, with(OpCallvirt, adds), []byte{0x26})
+	wrap     = with(OpNewobj, wraps)
+	as       = with(OpCall, passes)
 )
 
-// arrayCases are pieces of code, and which calls the arrays are for.
-var arrayCases = []struct {
+// objectCases are pieces of code, and which calls the objects are for.
+var objectCases = []struct {
 	name string
 	code []byte
 	want []uint32
@@ -43,7 +57,23 @@ var arrayCases = []struct {
 	{"with elements", slices.Concat(constant, array, element, element, pass), []uint32{0x06000001}},
 	{"with constants", slices.Concat(constant, array, initial, pass), []uint32{0x06000001}},
 	{"of a method", slices.Concat(variable, constant, array, method), []uint32{0x06000202}},
-	{"of a constructor", slices.Concat(constant, array, object, []byte{0x26}), []uint32{0x06000202}},
+	{"of a constructor", slices.Concat(constant, array, object, []byte{0x26}), []uint32{0x06000202, 0}},
+	{"a collection", slices.Concat(list, pass), []uint32{0x06000001}},
+	{"a collection with elements", slices.Concat(list, add, add, pass), []uint32{0x06000001}},
+	{"a collection in a variable", slices.Concat(list, add, []byte{0x0A}), []uint32{0}},
+	{"a collection that is added to another", slices.Concat(list, []byte{opDup}, list, with(OpCallvirt, adds),
+		[]byte{0x26}, pass), []uint32{0x06000001, adds}},
+	{"an array that is added", slices.Concat(variable, constant, array, with(OpCallvirt, adds), []byte{0x26}),
+		[]uint32{adds}},
+	{"wrapped", slices.Concat(constant, array, element, wrap, pass), []uint32{0x06000001, 0x06000001}},
+	{"wrapped twice", slices.Concat(constant, array, wrap, wrap, pass), []uint32{0x06000001, 0x06000001, 0x06000001}},
+	{"wrapped, and elsewhere", slices.Concat(constant, array, []byte{opDup, 0x0A}, wrap, pass), []uint32{0, 0x06000001}},
+	{"in two wraps", slices.Concat(constant, array, []byte{opDup}, wrap, pass, wrap, pass),
+		[]uint32{0, 0x06000001, 0x06000001}},
+	{"wrapped for nothing", slices.Concat(constant, array, wrap, []byte{0x26}), []uint32{0, 0}},
+	{"wrapped, and for a call", slices.Concat(constant, array, []byte{opDup}, wrap, first), []uint32{0, 0x06000002}},
+	{"as another type", slices.Concat(constant, array, as, pass), []uint32{0x06000001}},
+	{"as another type for nothing", slices.Concat(constant, array, as, []byte{0x26}), []uint32{0}},
 	{"after another argument", slices.Concat(variable, constant, array, first), []uint32{0x06000002}},
 	{"before another argument", slices.Concat(constant, array, variable, first), []uint32{0}},
 	{"on which a method is called", slices.Concat(constant, array, size, []byte{0x26}), []uint32{0}},
@@ -72,14 +102,14 @@ func bodyOf(code []byte) *Body {
 	return &Body{MaxStack: 8, Code: append(slices.Clone(code), OpRet)}
 }
 
-// TestArrays: what becomes of arrays.
-func TestArrays(t *testing.T) {
-	for _, c := range arrayCases {
-		found, err := Arrays(bodyOf(c.code), callees)
+// TestObjects: what becomes of objects.
+func TestObjects(t *testing.T) {
+	for _, c := range objectCases {
+		found, err := Objects(bodyOf(c.code), callees)
 		var have []uint32
 		for _, a := range found {
 			have = append(have, a.Callee)
-			if !a.Fixed {
+			if a.Op == OpNewarr && !a.Fixed {
 				t.Errorf("%s: at %d: not of a constant length", c.name, a.At)
 			}
 		}
@@ -96,14 +126,31 @@ func TestArrayLengths(t *testing.T) {
 		"one of two": slices.Concat([]byte{0x02, 0x2D, 3, 0x16, 0x2B, 1}, constant, array, pass),
 		"sum":        slices.Concat(constant, constant, []byte{0x58}, array, pass),
 	} {
-		found, err := Arrays(bodyOf(code), callees)
+		found, err := Objects(bodyOf(code), callees)
 		if err != nil || len(found) != 1 || found[0].Fixed || found[0].Callee == 0 {
 			t.Errorf("%s: %+v, %v", name, found, err)
 		}
 	}
 }
 
-// TestArraysRefused: of code that contradicts itself nothing is said.
+// TestFills: what gave an object elements first is said.
+func TestFills(t *testing.T) {
+	for _, c := range []struct {
+		code []byte
+		want uint32
+	}{
+		{slices.Concat(list, pass), 0},
+		{slices.Concat(list, add, initial, pass), adds},
+		{slices.Concat(list, initial, add, pass), fills},
+	} {
+		found, err := Objects(bodyOf(c.code), callees)
+		if err != nil || len(found) != 1 || found[0].Fills != c.want {
+			t.Errorf("% x: %+v, %v", c.code, found, err)
+		}
+	}
+}
+
+// TestObjectsRefused: of code that contradicts itself nothing is said.
 func TestArraysRefused(t *testing.T) {
 	for name, body := range map[string]*Body{
 		"an empty stack":     bodyOf(array),
@@ -112,7 +159,7 @@ func TestArraysRefused(t *testing.T) {
 		"no instruction":     bodyOf(slices.Concat(constant, array, []byte{0x24})),
 		"too long":           bodyOf(slices.Concat(constant, array, pass, make([]byte, maxCode))),
 	} {
-		if found, err := Arrays(body, callees); err == nil {
+		if found, err := Objects(body, callees); err == nil {
 			t.Errorf("%s: %+v", name, found)
 		}
 	}
@@ -122,25 +169,25 @@ func TestArraysRefused(t *testing.T) {
 		deep = append(deep, 0x02, 0x2D, 0)
 	}
 	deep = append(deep, OpNewarr, 1, 0, 0, 1)
-	if found, err := Arrays(&Body{MaxStack: 1<<16 - 1, Code: deep}, callees); err == nil {
+	if found, err := Objects(&Body{MaxStack: 1<<16 - 1, Code: deep}, callees); err == nil {
 		t.Errorf("branches with deep stacks: %+v", found)
 	}
 }
 
-// FuzzArrays follows arbitrary code, and walks through it by itself, on ways that the bytes choose: an array that is said
-// to be for a call is on no way used for anything else.
-func FuzzArrays(f *testing.F) {
-	for _, c := range arrayCases {
+// FuzzObjects follows arbitrary code, and walks through it by itself, on ways that the bytes choose: an object that is
+// said to be for a call is on no way used for anything else.
+func FuzzObjects(f *testing.F) {
+	for _, c := range objectCases {
 		f.Add(append(slices.Clone(c.code), OpRet), uint64(1))
 		f.Add(append(slices.Clone(c.code), OpRet), uint64(0xFF))
 	}
 	f.Fuzz(func(t *testing.T, code []byte, choices uint64) {
 		body := &Body{MaxStack: 16, Code: code}
-		found, err := Arrays(body, callees)
+		found, err := Objects(body, callees)
 		if err != nil {
 			return
 		}
-		of := map[int]Array{}
+		of := map[int]Object{}
 		for _, a := range found {
 			of[a.At] = a
 		}
@@ -151,12 +198,12 @@ func FuzzArrays(f *testing.F) {
 	})
 }
 
-// walker runs code as a program would: one way, with each array told from all others.
+// walker runs code as a program would: one way, with each object told from all others.
 type walker struct {
 	body    *Body
-	of      map[int]Array
+	of      map[int]Object
 	choices uint64
-	stack   []int // 0, or 1 + the offset of the newarr of an array
+	stack   []int // 0, or 1 + the offset of the instruction that made an object
 }
 
 // walk returns what is wrong, "" where nothing is up to the end, which is where the code contradicts itself at the
@@ -187,10 +234,12 @@ func (w *walker) walk() string {
 			}
 		}
 		w.stack = append(w.stack, make([]int, push)...)
-		switch i.Op {
-		case OpNewarr:
+		switch {
+		case i.IsCall() && i.Op != OpCalli && i.Token() == passes && pop == 1:
+			w.stack[len(w.stack)-1] = taken[0]
+		case i.Op == OpNewarr || i.Op == OpNewobj:
 			w.stack[len(w.stack)-1] = 1 + i.At
-		case opDup:
+		case i.Op == opDup:
 			w.stack[len(w.stack)-1], w.stack[len(w.stack)-2] = taken[0], taken[0]
 		}
 		at = w.next(&i)
@@ -198,7 +247,7 @@ func (w *walker) walk() string {
 	return ""
 }
 
-// mayTake reports whether an instruction may take an array that is for a call.
+// mayTake reports whether an instruction may take an object that is for a call.
 func (w *walker) mayTake(i *Instruction, s Signature, taken []int, k int) bool {
 	switch {
 	case i.Op == opDup:
@@ -207,8 +256,10 @@ func (w *walker) mayTake(i *Instruction, s Signature, taken []int, k int) bool {
 		return k == 0
 	case !i.IsCall() || i.Op == OpCalli:
 		return false
-	case i.Token() == fills && k == 0 && !s.This:
+	case roles[i.Token()] == Fills && k == 0, i.Token() == passes && len(taken) == 1:
 		return true
+	case i.Op == OpNewobj && i.Token() == wraps && w.of[i.At].Callee == w.of[taken[k]-1].Callee:
+		return len(taken) == 1
 	}
 	return i.Token() == w.of[taken[k]-1].Callee && k == len(taken)-1
 }
