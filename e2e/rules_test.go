@@ -30,7 +30,10 @@ func className(id string) string {
 var programRules = []string{"finalizer-queue", "gc-rate", "gc-time", "induced-gcs", "many-gen2-deaths", "pinning"}
 
 // timeRules need times.
-var timeRules = []string{"byte-by-byte", "lock-contention", "small-reads", "sync-over-async"}
+var timeRules = []string{"byte-by-byte", "lock-contention", "small-reads", "small-writes", "sync-over-async"}
+
+// pieceRules are about system calls.
+var pieceRules = []string{"small-reads", "small-writes"}
 
 // TestRules: each rule finds the function that breaks it and says nothing of the one that does the same work without.
 func TestRules(t *testing.T) {
@@ -46,7 +49,7 @@ func TestRules(t *testing.T) {
 			{"broken", "--lifetime", most, func(id string) bool { return !slices.Contains(timeRules, id) }},
 			{"sound", "--lifetime", rules.IDs(), func(string) bool { return false }},
 			{"time", "--time", rules.IDs(), func(id string) bool { return slices.Contains(timeRules, id) }},
-			{"buffered", "--time", []string{"small-reads"}, func(string) bool { return false }},
+			{"buffered", "--time", pieceRules, func(string) bool { return false }},
 			{"pauses", "--lifetime", []string{"gc-time"}, func(string) bool { return true }},
 		} {
 			t.Run(runtime.Name+"/"+run.what, func(t *testing.T) {
@@ -71,11 +74,15 @@ func TestRules(t *testing.T) {
 						t.Errorf("%s: broken: %v, want %v", id, broken, run.want(id))
 					}
 				}
-				if run.what == "buffered" && strings.Contains(shown.stderr, "small-reads") {
+				if run.what == "buffered" && strings.Contains(shown.stderr, "small-") {
 					t.Errorf("not judged: %s", shown.stderr)
 				}
+				if reader := "Breaks.ByteByByteReader"; run.what == "time" &&
+					!slices.ContainsFunc(found, func(b brokenRule) bool { return strings.HasPrefix(b.Function, reader) }) {
+					t.Errorf("nothing found in %s", reader)
+				}
 				for _, b := range found {
-					if strings.HasPrefix(b.Function, "Keeps.") || run.what == "buffered" && b.Rule == "small-reads" {
+					if strings.HasPrefix(b.Function, "Keeps.") || run.what == "buffered" && slices.Contains(pieceRules, b.Rule) {
 						t.Errorf("%s: found in %s: %s", b.Rule, b.Function, b.Evidence)
 					}
 				}

@@ -19,7 +19,8 @@ type facts struct {
 	detailed  q.Count               // collections of which pinned is known
 	duration  q.Nanoseconds         // of the processes, together
 	params    map[session.ParamsArray]bool
-	reads     []processReads
+	reads     []processCalls
+	writes    []processCalls
 	processOf rowsByID[session.FunctionID, session.ProcessID]
 	older     map[data]bool // than which the session is
 }
@@ -31,8 +32,10 @@ func olderThan(s *session.Session) (map[data]bool, error) {
 		return nil, err
 	}
 	counters, err := s.Counters()
-	return map[data]bool{paramsArrays: !known,
-		readCalls: counterID(counters, counterRead) != 0 && counterID(counters, counterReadCalls) == 0}, err
+	older := func(d *direction) bool {
+		return counterID(counters, d.bytes) != 0 && counterID(counters, d.calls) == 0
+	}
+	return map[data]bool{paramsArrays: !known, readCalls: older(reading), writeCalls: older(writing)}, err
 }
 
 // rowsByID finds rows by their ids, which are asked for millions of times. They are added in ascending order.
@@ -89,7 +92,10 @@ func gather(src *analysis.Source, asked func(*facts) *analysis.UsesOf) (*facts, 
 	for _, p := range params {
 		f.params[p] = true
 	}
-	if f.reads, err = readsOf(src); err != nil {
+	if f.reads, err = reading.callsOf(src); err != nil {
+		return nil, err
+	}
+	if f.writes, err = writing.callsOf(src); err != nil {
 		return nil, err
 	}
 	if f.Uses, err = src.Uses(asked(f)); err != nil {
@@ -158,6 +164,8 @@ func (f *facts) has(what data) bool {
 		return f.HasMemory
 	case readCalls:
 		return len(f.reads) > 0
+	case writeCalls:
+		return len(f.writes) > 0
 	case paramsArrays:
 		return f.HasMemory && !f.older[paramsArrays]
 	case lifetimes:

@@ -27,11 +27,12 @@ const (
 	times
 	paramsArrays // of objects
 	readCalls    // of processes, by samples
+	writeCalls   // likewise
 )
 
 // missing says which option of a recording a rule lacks.
 var missing = map[data]string{memory: "--memory", lifetimes: "--lifetime", times: "--time", paramsArrays: "--memory",
-	readCalls: "--sample-counters"}
+	readCalls: "--sample-counters", writeCalls: "--sample-counters"}
 
 // newer is what a session lacks that was recorded before clrprof knew what a rule needs.
 const newer = "a newer clrprof"
@@ -166,7 +167,7 @@ func (j *judged) without(disabled []string) *Result {
 			switch {
 			case j.older[r.needs]:
 				needs = newer
-			case r.needs == readCalls: // programs that end sooner lack them, too
+			case r.needs == readCalls || r.needs == writeCalls: // programs that end sooner lack them, too
 				needs = "two samples of counters (" + needs + ")"
 			}
 			out.Unjudged = append(out.Unjudged, Unjudged{r, needs})

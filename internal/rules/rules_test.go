@@ -101,7 +101,7 @@ func TestJudge(t *testing.T) {
 		t.Errorf("findings (-want +have):\n%s", diff)
 	}
 	if diff := cmp.Diff([]string{"byte-by-byte --time", "lock-contention --time",
-		needsSamples, "sync-over-async --time"},
+		needsSamples, needsWrites, "sync-over-async --time"},
 		unjudged); diff != "" {
 		t.Errorf("not judged (-want +have):\n%s", diff)
 	}
@@ -133,14 +133,20 @@ func TestParams(t *testing.T) {
 }
 
 // needsSamples is what is said of a session without samples.
-const needsSamples = "small-reads two samples of counters (--sample-counters)"
+const (
+	needsSamples = "small-reads two samples of counters (--sample-counters)"
+	needsWrites  = "small-writes two samples of counters (--sample-counters)"
+)
 
-// sampled is a session with samples, one a second, of how often a process has read and how much.
-func sampled(values ...[2]int64) *sessiontest.Builder {
+// sampled is a session with samples, one a second, of how often a process has read and how much; or written.
+func sampled(writes bool, values ...[2]int64) *sessiontest.Builder {
 	b := sessiontest.New()
 	b.Process("Read", 7)
 	b.Counters = []session.Counter{{ID: 9, Name: "process.read", Unit: "bytes", IsSum: true},
 		{ID: 24, Name: "process.read_calls", Unit: "count", IsSum: true}}
+	if writes {
+		b.Counters[0].Name, b.Counters[1].Name = "process.written", "process.write_calls"
+	}
 	for i, v := range values {
 		at := q.Nanoseconds(i+1) * 1_000_000_000
 		b.CounterValues = append(b.CounterValues, session.CounterValue{Time: at, Process: 1, Counter: 9, Value: v[1]},
@@ -169,16 +175,21 @@ func TestSmallReads(t *testing.T) {
 		{"before the first sample", [][2]int64{{50_000, 50_000}, {50_001, 50_001}}, ""},
 		{"damaged", [][2]int64{{90_000, 90_000}, {0, 0}}, ""},
 	} {
-		found, unjudged := judge(t, sampled(c.values...))
+		found, unjudged := judge(t, sampled(false, c.values...))
 		if have := strings.Join(found, "\n"); have != c.want || slices.Contains(unjudged, needsSamples) {
 			t.Errorf("%s: %q, want %q; not judged: %q", c.name, have, c.want, unjudged)
 		}
+		found, unjudged = judge(t, sampled(true, c.values...))
+		want := strings.NewReplacer("small-reads", "small-writes", "that read", "that wrote").Replace(c.want)
+		if have := strings.Join(found, "\n"); have != want || slices.Contains(unjudged, needsWrites) {
+			t.Errorf("%s: %q, want %q; not judged: %q", c.name, have, want, unjudged)
+		}
 	}
-	if _, unjudged := judge(t, sampled([2]int64{50_000, 50_000})); !slices.Contains(unjudged,
-		needsSamples) {
+	if _, unjudged := judge(t, sampled(false, [2]int64{50_000, 50_000})); !slices.Contains(unjudged, needsSamples) ||
+		!slices.Contains(unjudged, needsWrites) {
 		t.Errorf("one sample: not judged: %q", unjudged)
 	}
-	b := sampled([2]int64{0, 0}, [2]int64{50_000, 50_000})
+	b := sampled(false, [2]int64{0, 0}, [2]int64{50_000, 50_000})
 	b.Counters, b.CounterValues = b.Counters[:1], nil
 	if _, unjudged := judge(t, b); !slices.Contains(unjudged, "small-reads a newer clrprof") {
 		t.Errorf("without the calls: not judged: %q", unjudged)
@@ -192,7 +203,7 @@ func TestSmallReadsPlaces(t *testing.T) {
 		calls int
 		want  bool
 	}{{40_000, 30_000, true}, {400_000, 30_000, false}, {40_000, 9_999, false}, {9_000, 30_000, false}} {
-		b := sampled([2]int64{0, 0}, [2]int64{c.reads, c.reads})
+		b := sampled(false, [2]int64{0, 0}, [2]int64{c.reads, c.reads})
 		main := b.Thread(1, "main")
 		app, core := b.Module(1, "Read.dll", true), b.Module(1, "System.Private.CoreLib.dll", false)
 		of := b.Function(app, "Read.Main()", "/src/Read.cs", 1)
@@ -213,6 +224,34 @@ func TestSmallReadsPlaces(t *testing.T) {
 		}
 	}
 }
+
+// TestSmallWritesPlaces: a line that writes is named, and one that reads as often is not.
+func TestSmallWritesPlaces(t *testing.T) {
+	b := sampled(true, [2]int64{0, 0}, [2]int64{40_000, 40_000})
+	main := b.Thread(1, "main")
+	app, core := b.Module(1, "Write.dll", true), b.Module(1, "System.Private.CoreLib.dll", false)
+	of := b.Function(app, "Write.Main()", "/src/Write.cs", 1)
+	b.Timed(1, 0, 0)
+	run := b.Run(main).Call(0, of, sessiontest.Interval{})
+	for line, name := range []string{"Read", "Write", "WriteByte"} {
+		called := b.Function(core, "System.IO.FileStream."+name, "", 0)
+		b.Functions[called-1].RawType, b.Functions[called-1].RawName = "System.IO.FileStream", name
+		for range leastCalls {
+			run.Call(int64(line)+2, called, sessiontest.Interval{Elapsed: 10}).End(sessiontest.Interval{Elapsed: 10})
+		}
+	}
+	run.End(sessiontest.Interval{})
+	found, _ := judge(t, b)
+	found = slices.DeleteFunc(found, func(f string) bool { return !strings.Contains(f, "Write.Main()") })
+	if diff := cmp.Diff([]string{"byte-by-byte Write.Main(): 10,000 calls of System.IO.FileStream.WriteByte",
+		"small-writes Write.Main(): 10,000 calls of System.IO.FileStream.Write, in a process that writes in small pieces",
+	}, found); diff != "" {
+		t.Errorf("-want +have:\n%s", diff)
+	}
+}
+
+// leastCalls is from how many calls on a line is named.
+const leastCalls = 10_000
 
 // TestLastCollection: the pause of the collection that clrprof asks for at the end is not the program's.
 func TestLastCollection(t *testing.T) {

@@ -11,7 +11,7 @@ import (
 
 // Edition is that of the rules: what those of another one found in a session is not what these find. It becomes one
 // more whenever a session can be judged otherwise than before.
-const Edition = 4
+const Edition = 5
 
 // Complete completes a session as analysis.Complete does, with what the rules find in it, and says how far it is.
 func Complete(w *session.Writer, tell func(percent int)) error {

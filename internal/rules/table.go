@@ -127,17 +127,20 @@ var all = []Rule{
 		Title:  "A thread waits for asynchronous work",
 		Advice: "Await the task: Task.Wait and Task.Result block a pool thread while the work needs another one."},
 	{ID: "byte-by-byte", Severity: Information, needs: times,
-		find: timed(func(name string) bool {
-			return strings.HasPrefix(name, "System.IO.") &&
-				(strings.HasSuffix(name, "Stream.ReadByte") || strings.HasSuffix(name, "Stream.WriteByte"))
-		}, func(x *Finding) bool { return x.Calls >= leastCalls }, func(x *Finding, n Names) string {
-			return fmt.Sprintf("%s of %s", x.Calls.Of("call"), n.Function(x.Function))
-		}),
+		find: timed(isOfOneByte, func(x *Finding) bool { return x.Calls >= leastCalls },
+			func(x *Finding, n Names) string {
+				return fmt.Sprintf("%s of %s", x.Calls.Of("call"), n.Function(x.Function))
+			}),
 		Title: "A stream is read or written byte by byte", Advice: "Read and write spans of some kilobytes."},
-	{ID: "small-reads", Severity: Information, needs: readCalls, find: smallReads(),
+	{ID: "small-reads", Severity: Information, needs: readCalls, find: smallPieces(reading),
 		Title: "Files or pipes are read in small pieces",
 		Advice: "Read some kilobytes at once, or through a buffer (BufferedStream). A recording with --time shows " +
 			"lines that call Read often, and --events syscalls the system calls of each function."},
+	{ID: "small-writes", Severity: Information, needs: writeCalls, find: smallPieces(writing),
+		Title: "Files, pipes or terminals are written in small pieces",
+		Advice: "Write some kilobytes at once, or through a buffer (BufferedStream, or a StreamWriter around " +
+			"Console.OpenStandardOutput), and flush seldom. A recording with --time shows lines that call Write " +
+			"often, and --events syscalls the system calls of each function."},
 }
 
 const regexType = "System.Text.RegularExpressions.Regex"
@@ -270,6 +273,16 @@ var lockWaits = []string{"System.Threading.Monitor.Enter", "System.Threading.Mon
 	"System.Threading.Monitor.ReliableEnter", "System.Threading.Lock.Enter",
 	"System.Threading.Lock.TryEnter", "System.Threading.SpinLock.Enter", "System.Threading.ReaderWriterLockSlim.",
 	"System.Threading.SemaphoreSlim.Wait"}
+
+// isOfOneByte reports whether a function reads or writes one byte. What BinaryWriter writes is not in the name.
+func isOfOneByte(name string) bool {
+	switch name {
+	case "System.IO.BinaryReader.ReadByte", "System.IO.BinaryReader.ReadSByte", "System.IO.BinaryReader.ReadBoolean":
+		return true
+	}
+	return strings.HasPrefix(name, "System.IO.") &&
+		(strings.HasSuffix(name, "Stream.ReadByte") || strings.HasSuffix(name, "Stream.WriteByte"))
+}
 
 // isAsyncWait reports whether a thread waits for a task in a function.
 func isAsyncWait(name string) bool {

@@ -1,7 +1,7 @@
 // For each rule a function that breaks it, and one that does the same work and does not. The functions are named after the
 // ids of the rules. Arguments: broken (all that break rules about objects and collections), sound (all that do not), time
-// (both, of the rules about time), pauses (of which too much of the time is collections), or buffered (that reads a file, and
-// not in small pieces).
+// (both, of the rules about time), pauses (of which too much of the time is collections), or buffered (that reads and
+// writes files, and not in small pieces).
 using System;
 using System.Collections.Generic;
 using System.Diagnostics;
@@ -25,7 +25,7 @@ static class Program
             case "sound": Keeps.All(); break;
             case "time": Breaks.Times(); Keeps.Times(); break;
             case "pauses": Breaks.GCTime(); break;
-            case "buffered": Keeps.SmallReads(); break;
+            case "buffered": Keeps.SmallReads(); Keeps.SmallWrites(); break;
             default: return 2;
         }
         Console.WriteLine("done");
@@ -77,6 +77,7 @@ static class Breaks
         SyncOverAsync();
         ByteByByte();
         SmallReads();
+        SmallWrites();
     }
 
     static void Boxing()
@@ -361,6 +362,14 @@ static class Breaks
         var stream = new MemoryStream(new byte[30_000]);
         for (int b = stream.ReadByte(); b >= 0; b = stream.ReadByte())
             Sink.Sum += b;
+        ByteByByteReader(new MemoryStream(new byte[30_000]));
+    }
+
+    static void ByteByByteReader(Stream stream)
+    {
+        var reader = new BinaryReader(stream);
+        for (int i = 0; i < 30_000; i++)
+            Sink.Sum += reader.ReadByte();
     }
 
     // It lasts longer than two samples are apart.
@@ -371,6 +380,14 @@ static class Breaks
             for (var since = Stopwatch.StartNew(); since.ElapsedMilliseconds < 2_500;)
                 if (file.Read(piece, 0, piece.Length) < piece.Length)
                     file.Position = 0;
+    }
+
+    static void SmallWrites()
+    {
+        var piece = new byte[16];
+        using (var file = new FileStream("/dev/null", FileMode.Open, FileAccess.Write, FileShare.ReadWrite, 1))
+            for (var since = Stopwatch.StartNew(); since.ElapsedMilliseconds < 2_500;)
+                file.Write(piece, 0, piece.Length);
     }
 }
 
@@ -634,6 +651,18 @@ static class Keeps
                     if (SmallReadsPiece(buffer, piece) < piece.Length)
                         buffer.Position = 0;
     }
+
+    public static void SmallWrites()
+    {
+        var piece = new byte[16];
+        using (var file = new FileStream("/dev/null", FileMode.Open, FileAccess.Write, FileShare.ReadWrite, 1))
+        using (var buffer = new BufferedStream(file, 16_384))
+            for (var since = Stopwatch.StartNew(); since.ElapsedMilliseconds < 2_500;)
+                for (int i = 0; i < 1_000; i++)
+                    SmallWritesPiece(buffer, piece);
+    }
+
+    static void SmallWritesPiece(Stream to, byte[] piece) => to.Write(piece, 0, piece.Length);
 
     static int SmallReadsPiece(Stream from, byte[] piece) => from.Read(piece, 0, piece.Length);
 }
