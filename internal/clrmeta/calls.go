@@ -43,6 +43,22 @@ func (m *Metadata) Callee(t Token) (Callee, error) {
 	return callee, nil
 }
 
+// TypeArguments returns what a call gives a generic method for its type parameters: those of a MethodSpec.
+func (m *Metadata) TypeArguments(t Token) ([]TypeSig, error) {
+	if err := m.check(t, TableMethodSpec); err != nil {
+		return nil, fmt.Errorf("type arguments: %w", err)
+	}
+	blob, err := m.BlobAt(m.Cell(TableMethodSpec, t.Row(), 1))
+	if err != nil {
+		return nil, fmt.Errorf("type arguments %v: %w", t, err)
+	}
+	args, err := parseTypeArguments(blob)
+	if err != nil {
+		return nil, fmt.Errorf("type arguments %v: %w", t, err)
+	}
+	return args, nil
+}
+
 // The attributes of the parameters that C# calls params.
 var (
 	paramArray      = TypeName{Namespace: "System", Path: []string{"ParamArrayAttribute"}}.String()

@@ -124,6 +124,9 @@ func readEverything(m *clrmeta.Metadata) {
 		m.TakesParams(t)
 		m.Overridden(t)
 	}
+	for row := range min(m.Rows(clrmeta.TableMethodSpec)+2, enough) {
+		m.TypeArguments(clrmeta.MakeToken(clrmeta.TableMethodSpec, row))
+	}
 }
 
 // FuzzSignature decodes arbitrary bytes as signatures. A decoded tree is no

@@ -69,12 +69,13 @@ type MethodSig struct {
 
 // Bits and values of a signature's first byte (II.23.2.3).
 const (
-	convMask     = 0x0F
-	convField    = 0x06
-	convLocals   = 0x07
-	convGeneric  = 0x10
-	convHasThis  = 0x20
-	convExplicit = 0x40
+	convMask        = 0x0F
+	convField       = 0x06
+	convLocals      = 0x07
+	convGenericInst = 0x0A
+	convGeneric     = 0x10
+	convHasThis     = 0x20
+	convExplicit    = 0x40
 )
 
 // VarArg is the Convention of methods that take a variable argument list.
@@ -105,6 +106,41 @@ func ParseTypeSig(blob []byte) (*TypeSig, error) {
 		return nil, fmt.Errorf("type signature: %w", r.err)
 	}
 	return &t, nil
+}
+
+// parseTypeArguments reads the instantiation of a method (II.23.2.15).
+func parseTypeArguments(blob []byte) ([]TypeSig, error) {
+	if len(blob) > maxSignature {
+		return nil, fmt.Errorf("signature of %d bytes: %w", len(blob), ErrMalformed)
+	}
+	r := NewBlobReader(blob)
+	if r.Byte() != convGenericInst {
+		r.fail("not an instantiation of a method")
+	}
+	args := r.typeArguments(0)
+	if r.err != nil {
+		return nil, r.err
+	}
+	return args, nil
+}
+
+// typeArguments reads a number and as many types.
+func (r *BlobReader) typeArguments(depth int) []TypeSig {
+	n := int(r.Unsigned())
+	if n > r.Len() {
+		r.fail("more type arguments than bytes")
+	}
+	if r.err != nil {
+		return nil
+	}
+	args := make([]TypeSig, 0, n)
+	for range n {
+		args = append(args, r.typeSig(depth+1))
+		if r.err != nil {
+			return args
+		}
+	}
+	return args
 }
 
 func (r *BlobReader) methodSig(depth int) *MethodSig {
@@ -198,20 +234,7 @@ func (r *BlobReader) genericInst(t *TypeSig, depth int) {
 		r.fail("generic instance of neither class nor value type")
 	}
 	t.Token = r.typeDefOrRef()
-	n := int(r.Unsigned())
-	if n > r.Len() {
-		r.fail("more type arguments than bytes")
-	}
-	if r.err != nil {
-		return
-	}
-	t.Args = make([]TypeSig, 0, n)
-	for range n {
-		t.Args = append(t.Args, r.typeSig(depth+1))
-		if r.err != nil {
-			return
-		}
-	}
+	t.Args = r.typeArguments(depth)
 }
 
 // arrayShape takes the shape of an array (II.23.2.13), of which C# can say the

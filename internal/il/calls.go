@@ -11,10 +11,10 @@ const (
 	Text               // a string of the code; the token of the string (ldstr)
 	Function           // a pointer to a function; its token (ldftn, ldvirtftn)
 	Delegate           // a delegate of a function; the function's token
-	Result             // what a call of those that are looked for returned; the offset of the call
+	Result             // what a call of those that are looked for returned, or made; the offset of the call
 	Argument           // an argument of the method; its number, that of an instance method's object is 0
+	Null               // null
 	field              // what a field held before the code stored something in it; the field's token
-	null
 )
 
 // Value is an argument of a call, as far as the code says what it is.
@@ -25,9 +25,9 @@ type Value struct {
 
 // Call is a call in the code of a method.
 type Call struct {
-	At    int    // offset
-	Token uint32 // of what it calls
-	Args  []Value
+	At    int     // offset
+	Token uint32  // of what it calls
+	Args  []Value // of a constructor without the object
 }
 
 // CallFinder finds calls with their arguments.
@@ -48,7 +48,7 @@ func (f *CallFinder) Calls(body *Body) ([]Call, error) {
 	if err := follow[Value](body, f.Signature, stored); err != nil {
 		return nil, err
 	}
-	c := &callsOf{finder: f, stored: map[storage]Value{}, variables: stored.stored}
+	c := &callsOf{finder: f, variables: stored.stored}
 	err := follow[Value](body, f.Signature, c)
 	return c.found, err
 }
@@ -69,8 +69,9 @@ const (
 
 // callsOf follows the arguments of calls.
 type callsOf struct {
-	finder    *CallFinder
-	stored    map[storage]Value // what was stored in variables; unknown: several values, or an address was taken
+	finder *CallFinder
+	// stored is what was stored in variables; unknown: several values, or an address was taken. nil: it is known.
+	stored    map[storage]Value
 	variables map[storage]Value // likewise, as the code was read before; nil: it was not
 	found     []Call
 }
@@ -173,7 +174,7 @@ func (c *callsOf) use(i *Instruction, _ Signature, taken []Value) Value {
 	}
 	switch i.Op {
 	case opLdnull:
-		return Value{Kind: null}
+		return Value{Kind: Null}
 	case OpLdstr:
 		return Value{Text, i.Token()}
 	case OpLdftn, OpLdvirtftn:
@@ -182,19 +183,26 @@ func (c *callsOf) use(i *Instruction, _ Signature, taken []Value) Value {
 		if len(taken) == 2 && taken[1].Kind == Function {
 			return Value{Delegate, taken[1].Token}
 		}
+		return c.call(i, taken)
 	case OpCall, OpCallvirt:
-		if c.finder.Wanted(i.Token()) {
-			call := Call{At: i.At, Token: i.Token(), Args: make([]Value, len(taken))}
-			for n, value := range taken {
-				if value.Kind != field && value.Kind != null {
-					call.Args[n] = value
-				}
-			}
-			c.found = append(c.found, call)
-			return Value{Result, uint32(i.At)}
-		}
+		return c.call(i, taken)
 	}
 	return Value{}
+}
+
+// call takes note of a call, if it is looked for.
+func (c *callsOf) call(i *Instruction, taken []Value) Value {
+	if !c.finder.Wanted(i.Token()) {
+		return Value{}
+	}
+	call := Call{At: i.At, Token: i.Token(), Args: make([]Value, len(taken))}
+	for n, value := range taken {
+		if value.Kind != field {
+			call.Args[n] = value
+		}
+	}
+	c.found = append(c.found, call)
+	return Value{Result, uint32(i.At)}
 }
 
 // access loads or stores a variable.
@@ -224,11 +232,14 @@ func (c *callsOf) access(v storage, how access, taken []Value) Value {
 
 // store takes note of what a variable holds.
 func (c *callsOf) store(v storage, value Value) {
+	if c.stored == nil {
+		return
+	}
 	if v.kind == argumentStorage { // it had another one before
 		value = Value{}
 	}
-	if old, stored := c.stored[v]; stored && old != value && old.Kind != null {
-		if value.Kind == null {
+	if old, stored := c.stored[v]; stored && old != value && old.Kind != Null {
+		if value.Kind == Null {
 			return
 		}
 		value = Value{}

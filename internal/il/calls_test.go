@@ -10,6 +10,7 @@ import (
 // Pieces of code around a call that is looked for, which takes two values.
 const (
 	lookedFor   = 0x06000002 // a function of two parameters
+	looksFor    = 0x06000203 // a constructor of two parameters, likewise
 	makes       = 0x06000100 // likewise looked for: of none, returns a value
 	privateOne  = 0x04000001
 	publicField = 0x04000002
@@ -29,7 +30,7 @@ var (
 
 func TestCalls(t *testing.T) {
 	finder := &CallFinder{Signature: calls,
-		Wanted:  func(token uint32) bool { return token == lookedFor || token == makes },
+		Wanted:  func(token uint32) bool { return token == lookedFor || token == makes || token == looksFor },
 		Private: func(f uint32) bool { return f == privateOne }}
 	unknown, aText, aDelegate := Value{}, Value{Text, 0x70000005}, Value{Delegate, 0x06000007}
 	number := []byte{0x16}
@@ -43,6 +44,8 @@ func TestCalls(t *testing.T) {
 		{"a pointer", slices.Concat(number, lambda, taken), []Value{unknown, {Function, 0x06000007}}},
 		{"arguments", []byte{0x03, 0x0E, 9, OpCall, 2, 0, 0, 6}, []Value{{Argument, 1}, {Argument, 9}}},
 		{"an argument that is changed", slices.Concat(text, []byte{0x10, 1, 0x03}, number, taken), []Value{unknown, unknown}},
+		{"nothing", slices.Concat(number, []byte{opLdnull}, taken), []Value{unknown, {Kind: Null}}},
+		{"an object", slices.Concat(text, text, with(OpNewobj, looksFor), text, taken), []Value{{Result, 10}, aText}},
 		{"what a call returned", slices.Concat(made, text, taken), []Value{{Result, 0}, aText}},
 		{"a variable", slices.Concat(made, []byte{0x0A, 0x06, 0x06}, taken), []Value{{Result, 0}, {Result, 0}}},
 		{"a variable that is null before", slices.Concat([]byte{opLdnull, 0x0A}, made, []byte{0x0A, 0x06}, text, taken),
@@ -97,7 +100,7 @@ func FuzzCalls(f *testing.F) {
 				t.Fatalf("call at %d of %#x: %+v, %v", c.At, c.Token, i, err)
 			}
 			for _, v := range c.Args {
-				if v.Kind > Argument || v.Kind == Result && int(v.Token) >= len(code) {
+				if v.Kind > Null || v.Kind == Result && int(v.Token) >= len(code) {
 					t.Fatalf("call at %d: argument %+v", c.At, v)
 				}
 			}
