@@ -35,7 +35,7 @@ func (r *resolver) resolveFunctions(f *moduleFile) {
 		row.Name, row.Test, row.Route = r.functionName(f, row), r.testOf(f, row), r.routeOf(f, row)
 	}
 	r.resolveLines(f)
-	f.siblingsOf, f.closuresOf, f.tests, f.mapped = nil, nil, nil, nil // free the memory
+	f.siblingsOf, f.closuresOf, f.tests = nil, nil, nil // free the memory
 }
 
 func (r *resolver) functionName(f *moduleFile, row *session.Function) string {

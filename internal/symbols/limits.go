@@ -26,9 +26,11 @@ const (
 	maxBody    = 1 << 20
 	maxObjects = 1 << 12
 	// maxRoutes bounds the routes of one function that are named, and maxGroups the
-	// groups of routes within each other. People write two or three.
+	// groups of routes within each other. People write two or three. maxGiven bounds
+	// the ways that are followed from one builder of routes to where it is from.
 	maxRoutes = 16
 	maxGroups = 64
+	maxGiven  = 1 << 10
 	// maxPDB bounds the size of a PDB that is read into memory. That of the
 	// .NET runtime's core library has 5 MB.
 	maxPDB = 1 << 30

@@ -21,6 +21,15 @@ type moduleKey struct {
 	own        session.ModuleID // of a module without a file, else 0
 }
 
+// answer is that to a question which is asked only where somebody needs to know.
+type answer uint8
+
+const (
+	unknownYet answer = iota
+	is
+	isNot
+)
+
 // moduleFile is what is known about the modules of one key.
 type moduleFile struct {
 	key       moduleKey
@@ -31,8 +40,7 @@ type moduleFile struct {
 	meta       *clrmeta.Metadata // nil if there is no file, or not the right one
 	machines   map[clrmeta.Token]clrmeta.StateMachine
 	tests      map[clrmeta.Token]string                     // attributes by method; nil until something needs them
-	mapped     map[clrmeta.Token][]route                    // routes that its code gives to methods; likewise
-	isWeb      bool                                         // it refers to ASP.NET Core; known where mapped is
+	web        answer                                       // whether it refers to ASP.NET Core
 	siblingsOf map[clrmeta.Token]map[string][]clrmeta.Token // by type and siblingName
 	closuresOf map[clrmeta.Token][]clrmeta.Token            // by the type around them
 	loadPDB    func() (*ppdb.PDB, error)                    // nil without symbols; reads them again

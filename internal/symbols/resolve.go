@@ -51,6 +51,7 @@ type resolver struct {
 	definitions   map[string]definition // types of all modules by name; nil until something needs it
 	bundled       bundles
 	params        *paramsFinder             // nil: arrays of params are not asked for
+	routes        *routes                   // nil until something needs them
 	users         map[session.ModuleID]bool // which modules are user code; nil until something needs it
 }
 

@@ -1,6 +1,6 @@
 // Routes: a web server of ASP.NET Core that asks itself for each of its endpoints, the n-th of them n times. Routes are
 // given to functions in the ways in which people do it: to lambdas, local functions and methods, in groups, by functions
-// that get the builder, and by attributes of controllers.
+// that get the builder, by attributes of controllers and by conventions, and to hubs, whose methods it calls as a client.
 //
 // It prints what ASP.NET Core itself says: for each endpoint ("endpoint") the token of its method, the methods of HTTP and
 // the route, how often it was asked for, and how many objects of the type Made were made meanwhile.
@@ -11,8 +11,10 @@ using System;
 using System.Collections.Generic;
 using System.Linq;
 using System.Net.Http;
+using System.Net.WebSockets;
 using System.Reflection;
 using System.Runtime.CompilerServices;
+using System.Text;
 using System.Text.RegularExpressions;
 using System.Threading;
 using System.Threading.Tasks;
@@ -22,6 +24,7 @@ using Microsoft.AspNetCore.Http;
 using Microsoft.AspNetCore.Mvc;
 using Microsoft.AspNetCore.Mvc.Controllers;
 using Microsoft.AspNetCore.Routing;
+using Microsoft.AspNetCore.SignalR;
 using Microsoft.Extensions.DependencyInjection;
 using Microsoft.Extensions.Logging;
 
@@ -62,6 +65,7 @@ namespace Routes
             builder.Logging.ClearProviders();
             builder.WebHost.UseUrls("http://127.0.0.1:0");
             builder.Services.AddControllers();
+            builder.Services.AddSignalR();
             WebApplication app = builder.Build();
             int captured = 2;
 
@@ -100,10 +104,34 @@ namespace Routes
             string pattern = "/variable/" + captured;
             app.MapGet(pattern, () => Work.Make(1)); // not told by the code
 
+            app.MapGroup("/twice/a").MapTwice();
+            app.MapGroup("/twice/b").MapTwice();
+            new Module().Map(app.MapGroup("/module"));
+            kept = app.MapGroup("/kept");
+            kept.MapGet("/x", () => Work.Make(1)); // by whoever stores something in the field
+            app.UseRouting();
+            app.UseEndpoints(endpoints =>
+            {
+                endpoints.MapGet("/inside", () => Work.Make(1));
+                endpoints.MapGroup("/deep").MapTwice();
+            });
+            app.MapControllerRoute("blog", "blog/{*article}", new { controller = "Blog", action = "Article" });
+            app.MapAreaControllerRoute("admin", "admin", "Manage/{controller}/{action=List}/{id?}");
+            app.MapDefaultControllerRoute();
+            app.MapHub<Chat>("/chat");
+
             await app.StartAsync();
             await Ask(app);
+            await Call(app, "Say", "Named", "Later", "Inherited");
             await app.StopAsync();
             return Truth.Print(0);
+        }
+
+        public static IEndpointRouteBuilder kept;
+
+        static void MapTwice(this RouteGroupBuilder group)
+        {
+            group.MapGet("/x", () => Work.Make(1));
         }
 
         static void MapExtra(this IEndpointRouteBuilder routes)
@@ -117,6 +145,45 @@ namespace Routes
             application.MapGet("/application", () => Work.Make(1));
         }
 
+        /// <summary>Calls methods of the hub as a client of SignalR does, the n-th n times: each message is text that ends in 1E.</summary>
+        static async Task Call(WebApplication app, params string[] methods)
+        {
+            using (var socket = new ClientWebSocket())
+            {
+                await socket.ConnectAsync(new Uri(app.Urls.Single().Replace("http", "ws") + "/chat"), default);
+                await Send(socket, "{\"protocol\":\"json\",\"version\":1}");
+                await Receive(socket, "{}");
+                for (int n = 1; n <= methods.Length; n++)
+                {
+                    int before = Work.Count;
+                    for (int i = 0; i < n; i++)
+                    {
+                        await Send(socket, "{\"type\":1,\"invocationId\":\"1\",\"target\":\"" + methods[n - 1] + "\",\"arguments\":[]}");
+                        await Receive(socket, "made");
+                    }
+                    MethodInfo method = typeof(Chat).GetMethods().Single(m => (m.GetCustomAttribute<HubMethodNameAttribute>()?.Name ?? m.Name) == methods[n - 1]);
+                    Truth.Say("endpoint", "token", method.MetadataToken, "verbs", "", "route", "/chat " + methods[n - 1], "calls", n, "made", Work.Count - before);
+                }
+            }
+        }
+
+        static Task Send(ClientWebSocket socket, string message) =>
+            socket.SendAsync(Encoding.UTF8.GetBytes(message + "\x1e"), WebSocketMessageType.Text, true, default);
+
+        /// <summary>Waits for a message with a text; the server also says that it is alive.</summary>
+        static async Task Receive(ClientWebSocket socket, string text)
+        {
+            string all = "";
+            var buffer = new byte[1024];
+            while (!all.Contains(text))
+            {
+                WebSocketReceiveResult got = await socket.ReceiveAsync(buffer, default);
+                all += Encoding.UTF8.GetString(buffer, 0, got.Count);
+                if (got.MessageType == WebSocketMessageType.Close || all.Contains("\"error\""))
+                    throw new Exception("the hub answered " + all);
+            }
+        }
+
         /// <summary>Asks for each endpoint, one after the other.</summary>
         static async Task Ask(WebApplication app)
         {
@@ -125,8 +192,12 @@ namespace Routes
                 int n = 0;
                 foreach (RouteEndpoint e in ((IEndpointRouteBuilder)app).DataSources.SelectMany(s => s.Endpoints).Cast<RouteEndpoint>())
                 {
+                    if (e.Metadata.GetMetadata<HubMetadata>() != null || e.Metadata.GetMetadata<ISuppressMatchingMetadata>()?.SuppressMatching == true)
+                        continue; // of conventions there is also one that only makes links
                     IReadOnlyList<string> verbs = e.Metadata.GetMetadata<HttpMethodMetadata>()?.HttpMethods ?? Array.Empty<string>();
                     string pattern = "/" + e.RoutePattern.RawText.TrimStart('/');
+                    foreach (var (name, value) in e.RoutePattern.RequiredValues) // of conventions
+                        pattern = Regex.Replace(pattern, @"\{" + name + @"(=\w*)?\}", value?.ToString() ?? "");
                     string path = Regex.Replace(pattern, @"\{[^}]*\}", "1");
                     int before = Work.Count;
                     n++;
@@ -141,6 +212,67 @@ namespace Routes
                 }
             }
         }
+    }
+
+    public sealed class Module
+    {
+        public void Map(IEndpointRouteBuilder routes) => routes.MapGet("/mapped", () => Work.Make(1));
+    }
+
+    public abstract class Base : Hub
+    {
+        public string Inherited() => Work.Make(2);
+    }
+
+    public sealed class Chat : Base
+    {
+        public string Say() => Work.Make(1);
+        [HubMethodName("Named")] public string Other() => Work.Make(3);
+        public async Task<string> Later()
+        {
+            await Task.Yield();
+            return Work.Make(2);
+        }
+        public override Task OnConnectedAsync() => Task.CompletedTask;
+    }
+
+    public class HomeController : Controller
+    {
+        public string Index() => Work.Make(1);
+        public string About(int? id) => Work.Make(2);
+        [HttpPost] public string Save() => Work.Make(1);
+        [ActionName("renamed")] public string Other() => Work.Make(1);
+        public async Task<string> SoonAsync()
+        {
+            await Task.Yield();
+            return Work.Make(1);
+        }
+        [NonAction] public string None() => Work.Make(100);
+        public static string Static() => Work.Make(100);
+        public override string ToString() => Work.Make(100);
+    }
+
+    public class BlogController : ControllerBase
+    {
+        public string Article() => Work.Make(1);
+    }
+
+    [Area("admin")]
+    public class UsersController : ControllerBase
+    {
+        public string List() => Work.Make(1);
+        public string Show(int id) => Work.Make(1);
+    }
+
+    public class Widgets : ControllerBase
+    {
+        public string Show() => Work.Make(1);
+    }
+
+    [Route("bare/[action]")]
+    public class BareController : ControllerBase
+    {
+        public string Any() => Work.Make(1);
     }
 
     public sealed class Handlers

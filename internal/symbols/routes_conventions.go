@@ -1,0 +1,188 @@
+package symbols
+
+import (
+	"strings"
+
+	"github.com/clrprof/clrprof/internal/clrmeta"
+	"github.com/clrprof/clrprof/internal/il"
+)
+
+// convention is a route that code gives to all actions without one of their own (conventional routing).
+type convention struct {
+	on       builder
+	template string
+	values   map[string]string // default values that are not in the template
+}
+
+// defaultTemplate is that of MapDefaultControllerRoute.
+const defaultTemplate = "{controller=Home}/{action=Index}/{id?}"
+
+// addConvention adds a conventional route. Nothing is known of one whose default values are not.
+func (m *methodCalls) addConvention(kind mapping, c *il.Call) {
+	out := convention{on: m.builder(c.Args[0]), template: defaultTemplate, values: map[string]string{}}
+	if kind != mapsDefault {
+		at, ok := 2, true // of the template
+		if kind == mapsArea {
+			at = 3
+			if out.values["area"], ok = m.text(c, 2); !ok {
+				return
+			}
+		}
+		if out.template, ok = m.text(c, at); !ok || !m.addValues(&out, c, at+1) {
+			return
+		}
+	}
+	m.conventions = append(m.conventions, out)
+}
+
+// addValues adds the default values of an anonymous type, if there are some; false: they are not known.
+func (m *methodCalls) addValues(to *convention, c *il.Call, n int) bool {
+	if n >= len(c.Args) || c.Args[n].Kind == il.Null {
+		return true
+	}
+	made := m.at[c.Args[n].Token]
+	if c.Args[n].Kind != il.Result || made == nil || m.kind(made.Token) != mapsValues {
+		return false
+	}
+	names := m.propertiesOf(clrmeta.Token(made.Token))
+	if len(names) != len(made.Args) {
+		return false
+	}
+	for i, name := range names {
+		text, ok := m.text(made, i)
+		if ok {
+			to.values[name] = text
+		} else if name == "controller" || name == "action" || name == "area" {
+			return false
+		}
+	}
+	return true
+}
+
+// propertiesOf returns the names of the properties of an anonymous type: of its constructor's parameters.
+func (m *methodCalls) propertiesOf(constructor clrmeta.Token) []string {
+	called, err := m.f.meta.Callee(constructor)
+	if err != nil {
+		return nil
+	}
+	method := called.Method
+	if owner, _, err := m.f.named(called.Type); method == 0 && err == nil {
+		methods, _ := m.f.meta.Methods(owner)
+		for _, t := range methods {
+			if row, err := m.f.meta.Method(t); err == nil && row.Name == ".ctor" {
+				method = t
+			}
+		}
+	}
+	params, _ := m.f.meta.Params(method)
+	var names []string
+	for _, p := range params {
+		if p.Sequence > 0 {
+			names = append(names, strings.ToLower(p.Name))
+		}
+	}
+	return names
+}
+
+// of returns the route of an action by a convention; false: it has none by it, or that cannot be told.
+func (c *convention) of(action map[string]string) (string, bool) {
+	out, found := "", map[string]bool{}
+	for rest := c.template; ; {
+		before, after, open := strings.Cut(rest, "{")
+		out += before
+		if !open {
+			break
+		}
+		inner, next, _ := strings.Cut(after, "}")
+		rest = next
+		name := strings.ToLower(strings.TrimLeft(inner, "*"))
+		end := strings.IndexAny(name, "=:?")
+		if end < 0 {
+			end = len(name)
+		}
+		value, special := action[name[:end]]
+		constraint := strings.Contains(name[end:], ":") && !strings.HasSuffix(name, ":exists")
+		fixed := c.values[name[:end]]
+		switch {
+		case !special:
+			out += "{" + inner + "}"
+			continue
+		case value == "", constraint, name[:end] == "area" && fixed != "" && !strings.EqualFold(fixed, value):
+			return "", false
+		}
+		found[name[:end]] = true
+		out += value
+	}
+	for name, value := range action {
+		if !found[name] && !strings.EqualFold(c.values[name], value) {
+			return "", false
+		}
+	}
+	return out, true
+}
+
+// Flags of types and methods (II.23.1.15, II.23.1.10).
+const (
+	typeAccess, typePublic, typeAbstract     = 0x7, 0x1, 0x80
+	methodAccess, methodPublic, methodStatic = 0x7, 0x6, 0x10
+	methodNewSlot, methodAbstract            = 0x100, 0x400
+	methodSpecialName                        = 0x800
+)
+
+// isAnswering reports whether a method is one of those that ASP.NET Core looks for: public, of an object, and not
+// special. What overrides another one is taken for a method of ASP.NET Core's own.
+func (f *moduleFile) isAnswering(method clrmeta.Token) bool {
+	row, err := f.meta.Method(method)
+	if err != nil || row.Flags&methodAccess != methodPublic ||
+		row.Flags&(methodStatic|methodAbstract|methodSpecialName) != 0 || row.Name == "Dispose" ||
+		row.Flags&(methodVirtual|methodNewSlot) == methodVirtual {
+		return false
+	}
+	sig, err := clrmeta.ParseMethodSig(row.Signature)
+	return err == nil && sig.Generics == 0
+}
+
+// isAction reports whether a method is an action of a controller.
+func (r *resolver) isAction(f *moduleFile, method, owner clrmeta.Token) bool {
+	if !f.isAnswering(method) || f.hasMvc(method, "NonActionAttribute") || f.hasMvc(owner, "NonControllerAttribute") {
+		return false
+	}
+	flags := f.meta.Cell(clrmeta.TableTypeDef, owner.Row(), 0)
+	if generics, err := f.meta.GenericParams(owner); err != nil || len(generics) > 0 ||
+		flags&typeAccess != typePublic || flags&typeAbstract != 0 {
+		return false
+	}
+	at := definition{f, owner}
+	for range maxBases {
+		name, err := at.file.meta.TypeName(at.token)
+		if err != nil {
+			return false
+		}
+		if at.token == owner && strings.HasSuffix(name.String(), "Controller") ||
+			at.file.hasMvc(at.token, "ControllerAttribute") {
+			return true
+		}
+		base, name, err := baseOf(at)
+		if err != nil || base == 0 {
+			return false
+		}
+		if name.String() == aspNetCore+"Mvc.ControllerBase" || name.String() == aspNetCore+"Mvc.Controller" {
+			return true
+		}
+		var ok bool
+		if at, ok = r.define(at.file, base, name); !ok {
+			return false
+		}
+	}
+	return false
+}
+
+// hasMvc reports whether something has an attribute of Microsoft.AspNetCore.Mvc.
+func (f *moduleFile) hasMvc(parent clrmeta.Token, attribute string) bool {
+	for _, a := range f.meta.TextAttributes(parent) {
+		if f.mvcAttribute(a) == attribute {
+			return true
+		}
+	}
+	return false
+}
