@@ -48,6 +48,7 @@ type TextAttribute struct {
 	// Text is the first argument of its constructor, if that takes a string, and null is the empty string.
 	Text    string
 	HasText bool
+	Texts   []string // the first arguments, as long as they are strings or types; those by their names
 }
 
 // TextAttributes lists the custom attributes of a row, with their texts. Those that cannot be read are left out.
@@ -64,18 +65,34 @@ func (m *Metadata) TextAttributes(parent Token) []TextAttribute {
 			continue
 		}
 		a := TextAttribute{Type: called.Type, HasText: len(sig.Params) > 0 && sig.Params[0].Kind == String}
-		if a.HasText {
+		n := slices.IndexFunc(sig.Params, func(t TypeSig) bool { return !m.isText(&t) })
+		if n < 0 {
+			n = len(sig.Params)
+		}
+		if n > 0 {
 			blob, err := m.BlobAt(m.Cell(TableCustomAttribute, row, attributeValue))
 			if err != nil {
 				continue
 			}
-			if a.Text, err = stringArgument(blob); err != nil {
+			if a.Texts, err = stringArguments(blob, n); err != nil {
 				continue
 			}
+		}
+		if a.HasText {
+			a.Text = a.Texts[0]
 		}
 		out = append(out, a)
 	}
 	return out
+}
+
+// isText reports whether an argument of an attribute is a string, or a type, which is stored as one (II.23.3).
+func (m *Metadata) isText(t *TypeSig) bool {
+	if t.Kind != Class {
+		return t.Kind == String
+	}
+	name, err := m.TypeName(t.Token)
+	return err == nil && name.String() == "System.Type"
 }
 
 // constructed returns the type that a constructor makes, 0 if that cannot be read.

@@ -122,6 +122,7 @@ func readEverything(m *clrmeta.Metadata) {
 		m.Callee(t)
 		m.Attributes(t)
 		m.TakesParams(t)
+		m.TextAttributes(t)
 		m.Overridden(t)
 	}
 	for row := range min(m.Rows(clrmeta.TableMethodSpec)+2, enough) {

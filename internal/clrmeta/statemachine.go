@@ -96,21 +96,36 @@ func typeArgument(blob []byte) (string, error) {
 
 // stringArgument reads a custom attribute whose one argument is a string or a type, "" for null.
 func stringArgument(blob []byte) (string, error) {
+	args, err := stringArguments(blob, 1)
+	if err != nil {
+		return "", err
+	}
+	return args[0], nil
+}
+
+// stringArguments reads the first n arguments of an attribute, which are strings or types.
+func stringArguments(blob []byte, n int) ([]string, error) {
 	r := NewBlobReader(blob)
 	if prolog := r.Bytes(2); prolog != nil && (prolog[0] != 1 || prolog[1] != 0) {
 		r.fail("attribute prolog")
 	}
-	if r.peek() == 0xFF { // null
-		return "", r.Err()
+	args := make([]string, 0, min(n, len(blob)))
+	for range n {
+		var text []byte
+		if r.peek() == 0xFF { // null
+			r.Byte()
+		} else {
+			text = r.Bytes(int(r.Unsigned()))
+		}
+		if len(text) > maxString {
+			r.fail("text too long")
+		}
+		if r.Err() != nil {
+			return nil, fmt.Errorf("attribute value: %w", r.Err())
+		}
+		args = append(args, string(text))
 	}
-	name := r.Bytes(int(r.Unsigned()))
-	if len(name) > maxString {
-		r.fail("type name too long")
-	}
-	if r.Err() != nil {
-		return "", fmt.Errorf("attribute value: %w", r.Err())
-	}
-	return string(name), nil
+	return args, nil
 }
 
 // lastTypeName takes the innermost name of a serialized type name such as

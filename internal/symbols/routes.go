@@ -70,6 +70,12 @@ func (r *resolver) findRoutes() *routes {
 			m.read(f)
 		}
 	}
+	for _, on := range m.pagesOn {
+		for _, x := range m.pages {
+			x.on = on
+			m.maps = append(m.maps, x)
+		}
+	}
 	for _, x := range m.maps {
 		for _, prefix := range m.prefixes(x.on) {
 			out.mapped[x.to] = append(out.mapped[x.to], route{x.verb, below(prefix, x.text) + x.method})

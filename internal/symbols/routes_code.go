@@ -24,6 +24,7 @@ const (
 	mapsArea               // likewise, of an area: (builder, name, area, template, defaults, …)
 	mapsDefault            // likewise, with a template of its own: (builder)
 	mapsHub                // gives a route to a hub of SignalR: (builder, template), of a type
+	mapsPages              // gives routes to Razor Pages: (builder)
 	mapsBelow              // a function of user code that is given a builder
 	mapsValues             // makes an object of an anonymous type, which has default values of routes
 )
@@ -40,7 +41,8 @@ var mappings = map[string]map[string]mapping{
 	"EndpointRoutingApplicationBuilderExtensions": {"UseEndpoints": mapsIn},
 	"ControllerEndpointRouteBuilderExtensions": {"MapControllerRoute": mapsConvention,
 		"MapAreaControllerRoute": mapsArea, "MapDefaultControllerRoute": mapsDefault},
-	"HubEndpointRouteBuilderExtensions": {"MapHub": mapsHub},
+	"HubEndpointRouteBuilderExtensions":        {"MapHub": mapsHub},
+	"RazorPagesEndpointRouteBuilderExtensions": {"MapRazorPages": mapsPages},
 }
 
 // mapped is a route that code gives to a method.
@@ -58,14 +60,20 @@ type routeMapper struct {
 	maps        []mapped
 	conventions []convention
 	edges       map[parameter][]builder // what parameters are given
+	pages       []mapped                // with all of pagesOn
+	pagesOn     []builder
 
 	f     *moduleFile        // that is read
 	kinds map[uint32]mapping // by token
 	names map[uint32]string  // of what maps routes
+
+	pageTypes   map[string]clrmeta.Token // of this file, by name; nil until something needs them
+	pageTypesOf *moduleFile
 }
 
 // read reads the code of a file.
 func (m *routeMapper) read(f *moduleFile) {
+	m.addPages(f)
 	m.f, m.kinds, m.names = f, map[uint32]mapping{}, map[uint32]string{}
 	calls := m.mapCalls()
 	if len(calls) == 0 {
@@ -95,7 +103,7 @@ func (m *routeMapper) mapCalls() (operands [][]byte) {
 		for row := uint32(1); row <= m.f.meta.Rows(table); row++ {
 			token := uint32(clrmeta.MakeToken(table, row))
 			switch m.kind(token) {
-			case mapsRoute, mapsIn, mapsConvention, mapsArea, mapsDefault, mapsHub, mapsBelow:
+			case mapsRoute, mapsIn, mapsConvention, mapsArea, mapsDefault, mapsHub, mapsPages, mapsBelow:
 				operands = append(operands, binary.LittleEndian.AppendUint32(nil, token))
 			case mapsNothing, mapsGroup, mapsOn, mapsRoot, mapsValues:
 			}
@@ -218,6 +226,8 @@ func (m *methodCalls) add(c *il.Call) {
 		if text, ok := m.text(c, 1); ok {
 			m.addHub(c.Token, m.builder(c.Args[0]), text)
 		}
+	case mapsPages:
+		m.pagesOn = append(m.pagesOn, m.builder(c.Args[0]))
 	case mapsBelow:
 		m.addBelow(c)
 	case mapsNothing, mapsGroup, mapsOn, mapsRoot, mapsValues:

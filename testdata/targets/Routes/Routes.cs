@@ -1,6 +1,7 @@
 // Routes: a web server of ASP.NET Core that asks itself for each of its endpoints, the n-th of them n times. Routes are
 // given to functions in the ways in which people do it: to lambdas, local functions and methods, in groups, by functions
-// that get the builder, by attributes of controllers and by conventions, and to hubs, whose methods it calls as a client.
+// that get the builder, by attributes of controllers and by conventions, to Razor Pages, and to hubs, whose methods it
+// calls as a client.
 //
 // It prints what ASP.NET Core itself says: for each endpoint ("endpoint") the token of its method, the methods of HTTP and
 // the route, how often it was asked for, and how many objects of the type Made were made meanwhile.
@@ -19,14 +20,27 @@ using System.Text.RegularExpressions;
 using System.Threading;
 using System.Threading.Tasks;
 using Microsoft.AspNetCore.Builder;
+using Microsoft.AspNetCore.DataProtection;
 using Microsoft.AspNetCore.Hosting;
 using Microsoft.AspNetCore.Http;
 using Microsoft.AspNetCore.Mvc;
+using Microsoft.AspNetCore.Mvc.ApplicationParts;
 using Microsoft.AspNetCore.Mvc.Controllers;
+using Microsoft.AspNetCore.Mvc.RazorPages;
+using Microsoft.AspNetCore.Mvc.RazorPages.Infrastructure;
+using Microsoft.AspNetCore.Mvc.ViewFeatures;
+using Microsoft.AspNetCore.Razor.Hosting;
 using Microsoft.AspNetCore.Routing;
 using Microsoft.AspNetCore.SignalR;
 using Microsoft.Extensions.DependencyInjection;
 using Microsoft.Extensions.Logging;
+
+// As the generator of Razor writes it for the pages below.
+[assembly: ProvideApplicationPartFactory("Microsoft.AspNetCore.Mvc.ApplicationParts.ConsolidatedAssemblyApplicationPartFactory, Microsoft.AspNetCore.Mvc.Razor")]
+[assembly: RazorCompiledItem(typeof(Routes.Pages_Orders_Index), "mvc.1.0.razor-page", "/Pages/Orders/Index.cshtml")]
+[assembly: RazorCompiledItem(typeof(Routes.Pages_Absolute), "mvc.1.0.razor-page", "/Pages/Absolute.cshtml")]
+[assembly: RazorCompiledItem(typeof(Routes.Areas_Store_Pages_Stock), "mvc.1.0.razor-page", "/Areas/Store/Pages/Stock.cshtml")]
+[assembly: RazorCompiledItem(typeof(Routes.Views_Shown), "mvc.1.0.view", "/Views/Shown.cshtml")]
 
 namespace Routes
 {
@@ -66,6 +80,8 @@ namespace Routes
             builder.WebHost.UseUrls("http://127.0.0.1:0");
             builder.Services.AddControllers();
             builder.Services.AddSignalR();
+            builder.Services.AddRazorPages();
+            builder.Services.AddDataProtection().UseEphemeralDataProtectionProvider(); // which leaves no keys behind
             WebApplication app = builder.Build();
             int captured = 2;
 
@@ -119,6 +135,7 @@ namespace Routes
             app.MapAreaControllerRoute("admin", "admin", "Manage/{controller}/{action=List}/{id?}");
             app.MapDefaultControllerRoute();
             app.MapHub<Chat>("/chat");
+            app.MapRazorPages();
 
             await app.StartAsync();
             await Ask(app);
@@ -143,6 +160,29 @@ namespace Routes
         static void MapApplication(this WebApplication application)
         {
             application.MapGet("/application", () => Work.Make(1));
+        }
+
+        /// <summary>Asks for each handler of a page; its name is in the query, if it has no place in the route.</summary>
+        static async Task<int> AskPage(WebApplication app, HttpClient http, RouteEndpoint e, PageActionDescriptor page, int n)
+        {
+            CompiledPageActionDescriptor compiled = await app.Services.GetRequiredService<PageLoader>().LoadAsync(page, e.Metadata);
+            foreach (HandlerMethodDescriptor handler in compiled.HandlerMethods)
+            {
+                string pattern = "/" + e.RoutePattern.RawText;
+                if (handler.Name != null)
+                    pattern = pattern.Contains("{handler?}") ? pattern.Replace("{handler?}", handler.Name) : pattern + "?handler=" + handler.Name;
+                string path = Regex.Replace(pattern.Replace("/{handler?}", ""), @"\{[^}]*\}", "1");
+                int before = Work.Count;
+                n++;
+                for (int i = 0; i < n; i++)
+                    using (var request = new HttpRequestMessage(new HttpMethod(handler.HttpMethod.ToUpperInvariant()), path))
+                    using (HttpResponseMessage answer = await http.SendAsync(request))
+                        if (!(await answer.Content.ReadAsStringAsync()).StartsWith("made"))
+                            throw new Exception(handler.HttpMethod + " " + pattern + ": " + answer.StatusCode);
+                Truth.Say("endpoint", "token", handler.MethodInfo.MetadataToken, "verbs", handler.HttpMethod.ToUpperInvariant(), "route", pattern,
+                    "calls", n, "made", Work.Count - before);
+            }
+            return n;
         }
 
         /// <summary>Calls methods of the hub as a client of SignalR does, the n-th n times: each message is text that ends in 1E.</summary>
@@ -195,6 +235,11 @@ namespace Routes
                     if (e.Metadata.GetMetadata<HubMetadata>() != null || e.Metadata.GetMetadata<ISuppressMatchingMetadata>()?.SuppressMatching == true)
                         continue; // of conventions there is also one that only makes links
                     IReadOnlyList<string> verbs = e.Metadata.GetMetadata<HttpMethodMetadata>()?.HttpMethods ?? Array.Empty<string>();
+                    if (e.Metadata.GetMetadata<PageActionDescriptor>() is PageActionDescriptor page)
+                    {
+                        n = await AskPage(app, http, e, page, n);
+                        continue;
+                    }
                     string pattern = "/" + e.RoutePattern.RawText.TrimStart('/');
                     foreach (var (name, value) in e.RoutePattern.RequiredValues) // of conventions
                         pattern = Regex.Replace(pattern, @"\{" + name + @"(=\w*)?\}", value?.ToString() ?? "");
@@ -212,6 +257,61 @@ namespace Routes
                 }
             }
         }
+    }
+
+    public abstract class PageWith<T> : Page
+    {
+        public ViewDataDictionary<T> ViewData => (ViewDataDictionary<T>)PageContext?.ViewData;
+        public override Task ExecuteAsync() => Task.CompletedTask;
+    }
+
+    [RazorCompiledItemMetadata("RouteTemplate", "{id:int}/{handler?}")]
+    public class Pages_Orders_Index : PageWith<OrdersModel>
+    {
+        public OrdersModel Model => ViewData.Model;
+        public void OnGetNothing() => Work.Make(100); // not a handler: the model has those
+    }
+
+    [RazorCompiledItemMetadata("RouteTemplate", "/absolute-page/{x}"), IgnoreAntiforgeryToken]
+    public class Pages_Absolute : PageWith<Pages_Absolute>
+    {
+        public Pages_Absolute Model => ViewData.Model;
+        public IActionResult OnGet(string x) => Content(Work.Make(1));
+        public IActionResult OnPostSave() => Content(Work.Make(2));
+    }
+
+    public class Areas_Store_Pages_Stock : PageWith<StockModel>
+    {
+        public StockModel Model => ViewData.Model;
+    }
+
+    public class Views_Shown
+    {
+        public void OnGet() => Work.Make(100);
+    }
+
+    [IgnoreAntiforgeryToken]
+    public class OrdersModel : PageModel
+    {
+        public IActionResult OnGet(int id) => Content(Work.Make(1));
+        public IActionResult OnPostDeleteAsync(int id) => Content(Work.Make(1));
+        public async Task<IActionResult> OnPutAsync(int id)
+        {
+            await Task.Yield();
+            return Content(Work.Make(1));
+        }
+        [NonHandler] public void OnDelete() => Work.Make(100);
+        public void Other() => Work.Make(100);
+    }
+
+    public abstract class GoodsModel : PageModel
+    {
+        public IActionResult OnGetAll() => Content(Work.Make(1));
+    }
+
+    public class StockModel : GoodsModel
+    {
+        public IActionResult OnGet() => Content(Work.Make(1));
     }
 
     public sealed class Module
