@@ -21,6 +21,32 @@ const (
 	AsyncGroup   AsyncRole = "group"    // the module or the namespace of the row's function, not that alone
 )
 
+// asyncRoles are the roles by their codes: a tree by module has a million rows with one.
+var asyncRoles = [...]AsyncRole{AsyncNone, AsyncResumed, AsyncRuntime, AsyncLeftOut, AsyncGroup}
+
+// roleCodes are the codes of the roles of some rows, by id from 1 on.
+type roleCodes []uint8
+
+// set notes the role of a row, of the next ids in turn.
+func (c *roleCodes) set(id session.PathID, role AsyncRole) {
+	code := uint8(slices.Index(asyncRoles[:], role))
+	if code == 0 {
+		return
+	}
+	if missing := int(id) - len(*c); missing > 0 {
+		*c = append(*c, make([]uint8, missing)...)
+	}
+	(*c)[id-1] = code
+}
+
+// of returns the role of a row.
+func (c roleCodes) of(id session.PathID) AsyncRole {
+	if id <= 0 || int64(id) > int64(len(c)) {
+		return AsyncNone
+	}
+	return asyncRoles[c[id-1]]
+}
+
 // asyncRuntime begins the names of framework functions that start, suspend and resume async methods.
 var asyncRuntime = []string{
 	"System.Runtime.CompilerServices.Async", "System.Runtime.CompilerServices.PoolingAsync",
@@ -125,7 +151,7 @@ type logicalKey struct {
 	role             AsyncRole
 }
 
-// functionNode is what a node is of a function, in its own process and with no role.
+// functionNode is what a node is of a function, in its own process and with one role.
 type functionNode struct {
 	process session.ProcessID
 	name    int32 // and one more; 0: it is not known yet
@@ -144,6 +170,7 @@ type asyncTree struct {
 	at        pairNumbering         // nodes, by the one above and the number of their names
 	names     numbering[logicalKey] // of nodes, below none
 	nameOf    []functionNode        // by function, of its own process and no role
+	groupOf   []functionNode        // likewise of the role of a group
 	async     map[int32]bool        // nodes of async methods
 	awaits    []session.FunctionAwait
 	traced    *shapedRows // nil: nobody asks where rows went
@@ -153,14 +180,14 @@ type asyncTree struct {
 type LogicalTree struct {
 	below   *children[session.PathValue]
 	beneath *children[session.PathTime]
-	roles   map[session.PathID]AsyncRole
+	roles   roleCodes
 	awaits  map[session.PathID]session.FunctionAwait
 	// raisedRoots says that roots have level 0: there are no processes above them.
 	raisedRoots bool
 }
 
 // Role returns what a row stands for.
-func (t *LogicalTree) Role(id session.PathID) AsyncRole { return t.roles[id] }
+func (t *LogicalTree) Role(id session.PathID) AsyncRole { return t.roles.of(id) }
 
 // Await returns how often and for how long the async method of a row waited; nil if that is not known, or not of this
 // row alone.
@@ -372,12 +399,12 @@ func (t *asyncTree) put(path int32) int32 {
 	if p.function >= 0 && (t.functions.runtime[p.function] || t.functions.awaiter[p.function] && p.parent >= 0 &&
 		t.isMachine(p.parent)) {
 		if above < 0 || t.nodes[above].role != AsyncRuntime {
-			above = t.node(above, p, none, AsyncRuntime)
+			above = t.node(above, p.process, none, AsyncRuntime)
 		}
 		t.logical[path] = above
 		return above
 	}
-	t.logical[path] = t.node(above, p, p.function, AsyncNone)
+	t.logical[path] = t.node(above, p.process, p.function, AsyncNone)
 	t.async[t.logical[path]] = t.async[t.logical[path]] || t.isMachine(path)
 	return t.logical[path]
 }
@@ -405,7 +432,7 @@ func (t *asyncTree) resumed(path int32) int32 {
 	if common >= 0 && t.nodes[common].role == AsyncRuntime {
 		common = t.nodes[common].parent
 	}
-	return t.node(common, p, function, AsyncResumed)
+	return t.node(common, p.process, function, AsyncResumed)
 }
 
 // common returns the innermost node that is at or above two others; none: they are of different roots.
@@ -423,24 +450,27 @@ func (t *asyncTree) common(a, b int32) int32 {
 	return a
 }
 
-func (t *asyncTree) node(parent int32, p *asyncPath, function int32, role AsyncRole) int32 {
-	n := t.at.number(pair{parent, t.nameOfNode(p.process, function, role)})
+func (t *asyncTree) node(parent int32, process session.ProcessID, function int32, role AsyncRole) int32 {
+	n := t.at.number(pair{parent, t.nameOfNode(process, function, role)})
 	if int(n) == len(t.nodes) { // it is new
-		t.nodes = append(t.nodes, logicalNode{parent: parent, process: p.process, function: function, role: role})
+		t.nodes = append(t.nodes, logicalNode{parent: parent, process: process, function: function, role: role})
 	}
 	return n
 }
 
 // nameOfNode returns the number of what a node is, but for the one above it.
 func (t *asyncTree) nameOfNode(process session.ProcessID, function int32, role AsyncRole) int32 {
-	key := logicalKey{none, function, process, role}
-	if function < 0 || role != AsyncNone {
+	key, known := logicalKey{none, function, process, role}, &t.nameOf
+	if role == AsyncGroup {
+		known = &t.groupOf
+	}
+	if function < 0 || role != AsyncNone && role != AsyncGroup {
 		return t.names.number(key)
 	}
-	if t.nameOf == nil {
-		t.nameOf = make([]functionNode, len(t.functions.rows))
+	if *known == nil {
+		*known = make([]functionNode, len(t.functions.rows))
 	}
-	of := &t.nameOf[function]
+	of := &(*known)[function]
 	if of.name == 0 && t.functions.rows[function].Process == process {
 		*of = functionNode{process, t.names.number(key) + 1}
 	}
@@ -503,7 +533,7 @@ func (n *logicalNode) addBelow(o *logicalNode) {
 
 // sum makes the tables of the nodes, with their inclusive values.
 func (t *asyncTree) sum() *LogicalTree {
-	out := &LogicalTree{roles: map[session.PathID]AsyncRole{}, awaits: t.awaitsOfNodes()}
+	out := &LogicalTree{awaits: t.awaitsOfNodes()}
 	levels := make([]int64, len(t.nodes))
 	for i := range t.nodes {
 		levels[i] = 1
@@ -511,17 +541,19 @@ func (t *asyncTree) sum() *LogicalTree {
 			levels[i] = levels[p] + 1
 		}
 	}
+	timed := 0
 	for i := len(t.nodes) - 1; i >= 0; i-- { // a parent comes before its children
 		n := &t.nodes[i]
 		n.amounts.Inclusive = n.amounts.Inclusive.Add(n.amounts.Exclusive)
 		if n.time != nil {
 			n.time.Inclusive = n.time.Inclusive.Add(n.time.Exclusive)
+			timed++
 		}
 		if n.parent >= 0 {
 			t.nodes[n.parent].addBelow(n)
 		}
 	}
-	amounts, times := make([]session.PathValue, 0, len(t.nodes)), []session.PathTime(nil)
+	amounts, times := make([]session.PathValue, 0, len(t.nodes)), make([]session.PathTime, 0, timed)
 	for i := range t.nodes {
 		n := &t.nodes[i]
 		if t.isPart && n.time == nil && n.amounts.IsZero() {
@@ -532,9 +564,7 @@ func (t *asyncTree) sum() *LogicalTree {
 		if n.function >= 0 {
 			function = t.functions.rows[n.function].ID
 		}
-		if n.role != AsyncNone {
-			out.roles[id] = n.role
-		}
+		out.roles.set(id, n.role)
 		amounts = append(amounts, session.PathValue{ID: id, Parent: parent, Level: levels[i], Process: n.process,
 			Function: function, Amounts: n.amounts})
 		if n.time != nil {

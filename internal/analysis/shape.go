@@ -23,7 +23,6 @@ type shaper struct {
 	of      *LogicalTree // nil: the physical one
 	below   *children[session.PathValue]
 	beneath *children[session.PathTime]
-	list    []treeRow // of rows
 }
 
 // newShaper prepares to reshape a tree; nil: the physical one.
@@ -52,51 +51,93 @@ func (v *Source) physical() (*children[session.PathValue], *children[session.Pat
 }
 
 // expected is about how many rows eachRow visits: few of those of one kind are not among those of the other.
-func (s *shaper) expected() int { return max(len(s.below.order), len(s.beneath.order)) }
+func (s *shaper) expected() int { return max(s.below.len(), s.beneath.len()) }
 
-// rows returns the rows below one, in the order of id. The next call overwrites them.
-func (s *shaper) rows(below session.PathID) []treeRow {
-	amounts, times := s.below.positions(below), s.beneath.of(below) // both in the order of id
-	out := s.list[:0]
-	for i, k := 0, 0; i < len(amounts) || k < len(times); {
-		var r treeRow
-		function := session.FunctionID(0)
-		if i < len(amounts) {
-			if p := s.below.row(amounts[i]); k == len(times) || p.ID <= times[k].ID {
-				r, function = treeRow{id: p.ID, level: p.Level, process: p.Process, amounts: p.Amounts}, p.Function
-				i++
-			}
+// eachRow calls fn with each row, in the order of id, which has parents first, and with what fn returned for the row
+// above; none for a root. The next row overwrites one, and its time.
+func (s *shaper) eachRow(fn func(above int32, r *treeRow) int32) {
+	amounts, times := newShapedList(s.below), newShapedList(s.beneath)
+	var r treeRow
+	for amounts.more() || times.more() {
+		r = treeRow{}
+		function, parent := session.FunctionID(0), session.PathID(0)
+		hasAmount := amounts.more() && (!times.more() || amounts.row().ID <= times.row().ID)
+		hasTime := times.more() && (!hasAmount || times.row().ID == amounts.row().ID)
+		if hasAmount {
+			p := amounts.row()
+			r = treeRow{id: p.ID, level: p.Level, process: p.Process, amounts: p.Amounts}
+			function, parent = p.Function, p.Parent
 		}
-		if k < len(times) && (r.id == 0 || r.id == times[k].ID) {
-			p := &times[k]
-			r.id, r.level, r.process, r.time, function = p.ID, p.Level, p.Process, p, p.Function
-			k++
+		if hasTime {
+			p := times.row()
+			r.id, r.level, r.process, r.time, function, parent = p.ID, p.Level, p.Process, p, p.Function, p.Parent
 		}
 		r.function, _ = s.functions.index.find(function)
 		if s.of != nil {
 			r.role = s.of.Role(r.id)
 		}
-		out = append(out, r)
-	}
-	s.list = out
-	return out
-}
-
-// eachRow calls fn with each row, parents first, and what fn returned for the row above; none for a root.
-func (s *shaper) eachRow(fn func(above int32, r *treeRow) int32) {
-	type place struct {
-		id session.PathID
-		to int32
-	}
-	stack := []place{{0, none}}
-	for len(stack) > 0 {
-		above := stack[len(stack)-1]
-		stack = stack[:len(stack)-1]
-		rows := s.rows(above.id)
-		for i := range rows {
-			stack = append(stack, place{rows[i].id, fn(above.to, &rows[i])})
+		above := amounts.to(parent)
+		if above == none {
+			above = times.to(parent)
+		}
+		to := fn(above, &r)
+		if hasAmount {
+			amounts.next(to)
+		}
+		if hasTime {
+			times.next(to)
 		}
 	}
+}
+
+// shapedList goes through the rows of a tree in the order of id, and keeps where they went.
+type shapedList[T any] struct {
+	tree *children[T]
+	at   int
+	made *T      // the row there, if it is not one of a list
+	went []int32 // by position, of the rows before
+}
+
+func newShapedList[T any](tree *children[T]) *shapedList[T] {
+	l := &shapedList[T]{tree: tree, went: make([]int32, 0, tree.len())}
+	l.fetch()
+	return l
+}
+
+// fetch makes the row where the list is, unless it is there.
+func (l *shapedList[T]) fetch() {
+	if l.tree.rows != nil || !l.more() {
+		return
+	}
+	if l.made == nil {
+		l.made = new(T)
+	}
+	*l.made = l.tree.row(int32(l.at))
+}
+
+func (l *shapedList[T]) more() bool { return l.at < l.tree.len() }
+
+// row returns the row where the list is. The next one may overwrite it.
+func (l *shapedList[T]) row() *T {
+	if l.tree.rows != nil {
+		return &l.tree.rows[l.at]
+	}
+	return l.made
+}
+
+// next goes on to the next row: to is where this one went.
+func (l *shapedList[T]) next(to int32) {
+	l.went = append(l.went, to)
+	l.at++
+	l.fetch()
+}
+
+// to is where a row went, none if it went nowhere or is not in the list.
+func (l *shapedList[T]) to(id session.PathID) int32 {
+	if at, known := l.tree.at.find(id); known && at >= 0 {
+		return l.went[at]
+	}
+	return none
 }
 
 // shaped adds each row to the node that to chooses for it, given that of the row above; none: it is left out.
@@ -124,7 +165,7 @@ func (s *shaper) shaped(to func(above int32, r *treeRow) int32) *LogicalTree {
 
 // nodeBelow returns the node of a row below another node.
 func (s *shaper) nodeBelow(above int32, r *treeRow) int32 {
-	return s.node(above, &asyncPath{process: r.process}, r.function, r.role)
+	return s.node(above, r.process, r.function, r.role)
 }
 
 // foldsRecursion reports whether a function is one that calls itself: what is called (truncated) is not.
@@ -141,15 +182,25 @@ func (v *Source) FoldRecursion(of *LogicalTree) (*LogicalTree, error) {
 	for i := range folds {
 		folds[i] = foldsRecursion(&s.functions.rows[i])
 	}
+	on := make([]uint64, 0, s.expected()) // of a node: a bit for the name of each node on its path, which several share
 	return s.shaped(func(above int32, r *treeRow) int32 {
-		if r.function >= 0 && folds[r.function] {
-			for n := above; n != none; n = s.nodes[n].parent {
-				if s.nodes[n].function == r.function && s.nodes[n].role == r.role {
+		bit, has := uint64(1)<<(uint32(r.function)%64), uint64(0)
+		if above != none {
+			has = on[above]
+		}
+		if r.function >= 0 && folds[r.function] && has&bit != 0 {
+			name := s.nameOfNode(r.process, r.function, r.role)
+			for n := above; n != none; n = s.at.list[n].above { // which is a tenth of a node
+				if s.at.list[n].name == name {
 					return n
 				}
 			}
 		}
-		return s.nodeBelow(above, r)
+		n := s.nodeBelow(above, r)
+		if int(n) == len(on) { // it is new
+			on = append(on, has|bit)
+		}
+		return n
 	}), nil
 }
 
@@ -172,7 +223,7 @@ func (v *Source) Trim(of *LogicalTree, small TooSmall) (*LogicalTree, error) {
 			time = r.time.Inclusive
 		}
 		if small(int(r.level), r.amounts.Inclusive, time) {
-			return s.node(above, &asyncPath{process: r.process}, none, AsyncLeftOut)
+			return s.node(above, r.process, none, AsyncLeftOut)
 		}
 		return s.nodeBelow(above, r)
 	}), nil

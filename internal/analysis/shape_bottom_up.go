@@ -52,6 +52,9 @@ func (v *Source) BottomUp(of *LogicalTree, small TooSmall) (*BottomUpTree, error
 	own := make([]bottomUpPart, 0, n)
 	t.eachRow(func(above int32, r *treeRow) int32 {
 		n := int32(len(t.rows))
+		if r.time != nil && t.beneath.rows == nil { // else it stays as it is
+			r.time = new(*r.time)
+		}
 		t.rows, t.above = append(t.rows, *r), append(t.above, above)
 		if !r.amounts.Exclusive.IsZero() || r.time != nil && !(r.time.Exclusive.IsZero() && r.time.Calls == 0) {
 			own = append(own, bottomUpPart{n, n})

@@ -20,10 +20,10 @@ func (v *Source) GroupFunctions(of *LogicalTree, by By) (*LogicalTree, error) {
 			return s.nodeBelow(above, r)
 		}
 		group := groups[r.function]
-		if above != none && s.nodes[above].role == AsyncGroup && s.nodes[above].function == group {
+		if above != none && s.at.list[above].name == s.nameOfNode(r.process, group, AsyncGroup) {
 			return above
 		}
-		return s.node(above, &asyncPath{process: r.process}, group, AsyncGroup)
+		return s.node(above, r.process, group, AsyncGroup)
 	}), nil
 }
 

@@ -278,6 +278,9 @@ func childrenOf[T any](rows treeRows[T], at index[session.PathID], parents []int
 	return out
 }
 
+// len is how many rows there are.
+func (c *children[T]) len() int { return len(c.order) }
+
 // positions returns which rows are below a path (0: the roots), in the order of id.
 func (c *children[T]) positions(parent session.PathID) []int32 {
 	at, known := c.at.find(parent)
