@@ -2,9 +2,11 @@ package analysis
 
 import (
 	"errors"
+	"maps"
 	"math"
 	"os"
 	"path/filepath"
+	"slices"
 	"testing"
 
 	"github.com/google/go-cmp/cmp/cmpopts"
@@ -228,7 +230,36 @@ func TestDeriveAgainstNaive(t *testing.T) {
 				rt.Errorf("paths of type %d (-naive +derived):\n%s", typ.ID, diff)
 			}
 		}
+		checkFewTypes(rt, b, part(rt, d, f), want)
 	})
+}
+
+// checkFewTypes compares the trees of some types alone with what the reference found, which is nothing of the others.
+func checkFewTypes(rt *rapid.T, b *sessiontest.Builder, d *Data, want *naive) {
+	rt.Helper()
+	wanted := map[session.TypeID]bool{}
+	for _, typ := range b.Types {
+		wanted[typ.ID] = rapid.Bool().Draw(rt, "wanted")
+	}
+	ids := slices.DeleteFunc(slices.Sorted(maps.Keys(wanted)), func(id session.TypeID) bool { return !wanted[id] })
+	if rapid.Bool().Draw(rt, "known") { // what was read and merged before is used
+		if _, err := d.TypeTrees(); err != nil {
+			rt.Fatal(err)
+		}
+	}
+	trees, err := d.typeTreesOf(ids)
+	if err != nil {
+		rt.Fatal(err)
+	}
+	for id, is := range wanted {
+		paths := want.typePaths[id]
+		if !is {
+			paths = nil
+		}
+		if diff := differ.Of(paths, pathMap(b, trees.Paths(id)), cmpopts.EquateEmpty()); diff != "" {
+			rt.Errorf("paths of type %d of %v (-naive +derived):\n%s", id, ids, diff)
+		}
+	}
 }
 
 // part selects a part of the data.

@@ -2,6 +2,7 @@ package analysis
 
 import (
 	"fmt"
+	"slices"
 
 	q "github.com/clrprof/clrprof/internal/quantity"
 	"github.com/clrprof/clrprof/internal/session"
@@ -15,6 +16,7 @@ type Source struct {
 	derived   *derivation                           // nil: read the stored tables
 	data      *Data                                 // nil until something needs it
 	types     *TypeTrees                            // nil until something needs it
+	few       *fewTypes                             // nil: nobody said which types matter
 	lifetimes *Lifetimes                            // nil until something needs it
 	hotPaths  map[session.TypeID][]session.TypePath // those that are stored; nil until something needs it
 	below     *children[session.PathValue]          // of the call tree; nil until something needs it
@@ -313,14 +315,35 @@ func (c *children[T]) row(at int32) T {
 
 // TypePaths returns the paths on which objects of a type were created; see TypeTrees.
 func (v *Source) TypePaths(of session.TypeID) ([]session.PathValue, error) {
-	trees, err := v.typeTrees()
+	trees, err := v.typeTrees(of)
 	if err != nil {
 		return nil, err
 	}
 	return trees.Paths(of), nil
 }
 
-func (v *Source) typeTrees() (*TypeTrees, error) {
+// fewTypes are types that are asked for before all others.
+type fewTypes struct {
+	types []session.TypeID
+	trees *TypeTrees // nil until something needs it
+}
+
+// OfTypes says of which types somebody wants the paths: those of all take twice as long to find. Who then asks for
+// others, or comes a second time, gets them from all.
+func (v *Source) OfTypes(types []session.TypeID) {
+	if v.few == nil {
+		v.few = &fewTypes{types: slices.Sorted(slices.Values(types))}
+	} else {
+		v.few.types = nil
+	}
+}
+
+func (v *Source) typeTrees(of session.TypeID) (*TypeTrees, error) {
+	if v.types == nil && v.few != nil {
+		if _, known := slices.BinarySearch(v.few.types, of); known {
+			return v.few.of(v)
+		}
+	}
 	if v.types == nil {
 		d, err := v.load()
 		if err != nil {
@@ -331,6 +354,18 @@ func (v *Source) typeTrees() (*TypeTrees, error) {
 		}
 	}
 	return v.types, nil
+}
+
+// of makes the trees.
+func (f *fewTypes) of(v *Source) (*TypeTrees, error) {
+	if f.trees != nil {
+		return f.trees, nil
+	}
+	d, err := v.load()
+	if err == nil {
+		f.trees, err = d.typeTreesOf(f.types)
+	}
+	return f.trees, err
 }
 
 // Lifetimes returns what became of the objects, or ErrNoLifetime.

@@ -29,10 +29,95 @@ func (d *Data) TypeTrees() (*TypeTrees, error) {
 		func() error { t.tree = d.merged(); return nil }); err != nil {
 		return nil, err
 	}
+	t.findSites(nil)
+	return t, nil
+}
+
+// typeTreesOf is TypeTrees for some types alone: only the nodes on whose paths they were created are merged.
+func (d *Data) typeTreesOf(types []session.TypeID) (*TypeTrees, error) {
+	wanted := make([]bool, len(d.Types))
+	for _, id := range types {
+		if at, ok := d.typeIndex.find(id); ok && at != none {
+			wanted[at] = true
+		}
+	}
+	part, in := *d, *d.in // of which only their sites are selected
+	part.in, in.sites = &in, make([]bool, len(d.Sites))
+	for i, typ := range d.siteType {
+		in.sites[i] = lets(wanted, typ) && lets(d.in.sites, int32(i))
+	}
+	t := &TypeTrees{data: d}
+	if err := atOnce(func() (err error) { t.bySite, err = part.addUpSites(); return err },
+		func() error { t.tree = d.mergedOf(in.sites); return nil }); err != nil {
+		return nil, err
+	}
+	t.findSites(wanted)
+	return t, nil
+}
+
+// mergedOf is merged for the paths of some sites alone, which are in the same order there.
+func (d *Data) mergedOf(sites []bool) *calltree.Merged {
+	if d.pathNodes {
+		return &d.paths
+	}
+	keep := make([]bool, d.tree.Len())
+	for i, in := range sites {
+		for n := d.siteNode[i]; in && n >= 0 && !keep[n]; n = d.tree.Parent[n] {
+			keep[n] = true
+		}
+	}
+	at := slices.Repeat([]int32{none}, d.tree.Len()) // by node: the number of its path, if that is wanted
+	key := func(node int) pair {
+		if p := d.tree.Parent[node]; p >= 0 {
+			return pair{at[p], d.nodeFunction[node]}
+		}
+		return pair{none, d.nodeFunction[node]}
+	}
+	var paths pairNumbering
+	for i, in := range keep {
+		if in {
+			at[i] = paths.number(key(i))
+		}
+	}
+	m := &calltree.Merged{Of: at}
+	if len(paths.list) == 0 {
+		return m
+	}
+	// a path has its place in the order by its first node, on which none of the sites need be
+	order := slices.Repeat([]int32{none}, len(paths.list))
+	for i, p := range d.tree.Parent {
+		if p >= 0 && at[p] == none {
+			continue
+		}
+		number := paths.find(key(i)).number - 1 // none, if it is not wanted
+		if at[i] = number; number == none || order[number] != none {
+			continue
+		}
+		above := int32(none)
+		if p >= 0 {
+			above = order[at[p]]
+		}
+		order[number] = int32(len(m.Parent))
+		m.Parent, m.Group = append(m.Parent, above), append(m.Group, d.nodeFunction[i])
+	}
+	for i, number := range at {
+		if number != none {
+			at[i] = order[number]
+		}
+	}
+	return m
+}
+
+// findSites finds the sites of each type that is wanted; nil: of all.
+func (t *TypeTrees) findSites(wanted []bool) {
+	d := t.data
 	t.own = make([]q.Amount, t.tree.Len())
 	t.position = slices.Repeat([]int32{none}, t.tree.Len())
 	t.first = make([]int32, len(d.Types)+1)
-	has := func(site int) bool { return !t.bySite[site].IsZero() && d.siteNode[site] >= 0 && d.siteType[site] >= 0 }
+	has := func(site int) bool {
+		return d.siteType[site] >= 0 && lets(wanted, d.siteType[site]) && d.siteNode[site] >= 0 &&
+			!t.bySite[site].IsZero()
+	}
 	for i, typ := range d.siteType {
 		if has(i) {
 			t.first[typ+1]++
@@ -49,7 +134,6 @@ func (d *Data) TypeTrees() (*TypeTrees, error) {
 			next[typ]++
 		}
 	}
-	return t, nil
 }
 
 // ofType returns the positions of the sites that allocated objects of a type.

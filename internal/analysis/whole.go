@@ -161,7 +161,7 @@ func (v *Source) TypeHotPath(of session.TypeID) ([]session.TypePath, error) {
 	if steps, stored := v.hotPaths[of]; stored {
 		return steps, nil
 	}
-	trees, err := v.typeTrees()
+	trees, err := v.typeTrees(of)
 	if err != nil {
 		return nil, err
 	}

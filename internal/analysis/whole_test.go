@@ -2,6 +2,7 @@ package analysis
 
 import (
 	"cmp"
+	"maps"
 	"path/filepath"
 	"slices"
 	"testing"
@@ -119,6 +120,31 @@ func checkAhead(rt *rapid.T, s *session.Session, causes []*UserCauses) {
 	}
 }
 
+// checkFewFirst compares the paths of types where it was said which are asked for first, with those of all types.
+func checkFewFirst(rt *rapid.T, s *session.Session, want map[session.TypeID][]session.TypePath) {
+	v, err := Computed(s)
+	if err != nil {
+		rt.Fatal(err)
+	}
+	ids := slices.Sorted(maps.Keys(want))
+	few := ids[:len(ids)/2]
+	v.OfTypes(few)
+	for round, of := range [][]session.TypeID{few, ids, few} {
+		for _, id := range of {
+			have, err := v.TypeHotPath(id)
+			if diff := differ.Of(want[id], have, cmpopts.EquateEmpty()); err != nil || diff != "" {
+				rt.Fatal(round, err, diff)
+			}
+		}
+		if all := v.types != nil; all != (round > 0) && len(ids) > 0 {
+			rt.Fatalf("the trees of all types are there: %v", all)
+		}
+	}
+	if v.OfTypes(ids); len(v.few.types) > 0 {
+		rt.Fatal("who comes a second time has not the trees of all types")
+	}
+}
+
 // TestWhole: what is stored of the whole session is what is computed of it, also in a session of an older clrprof, which
 // has none of it, and in one that has fewer causes than are asked for.
 func TestWhole(t *testing.T) {
@@ -134,6 +160,7 @@ func TestWhole(t *testing.T) {
 		}
 		want := showFirst(rt, computed)
 		checkAhead(rt, s, want.Causes)
+		checkFewFirst(rt, s, want.Paths)
 		for of, steps := range want.Paths {
 			var have []session.FunctionID
 			end := q.Bytes(0)

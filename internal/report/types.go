@@ -38,6 +38,11 @@ func buildTypes(b *builder) error {
 		if values, err = b.matchingTypes(values); err != nil {
 			return err
 		}
+		matches := make([]session.TypeID, len(values))
+		for i, v := range values {
+			matches[i] = v.Type
+		}
+		b.source.OfTypes(matches)
 	}
 	var roots []Row
 	for _, v := range values {
