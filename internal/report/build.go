@@ -2,6 +2,7 @@ package report
 
 import (
 	"cmp"
+	"iter"
 	"slices"
 	"strings"
 
@@ -258,14 +259,19 @@ func (b *builder) limit(list []Row, value func(*Row) cost) []Row {
 	return l.rows()
 }
 
-// limitOf is limit for rows that stay as they are.
-func (b *builder) limitOf(list []*Row, value func(*Row) cost) []Row {
+// limitOf is limit for rows that stay as they are. There can be many more than are shown, so only those are copied that
+// may be, and the next row can overwrite one, and its time.
+func (b *builder) limitOf(list iter.Seq[*Row], value func(*Row) cost) []Row {
 	l := b.newLimiter(value)
-	for _, r := range list {
+	for r := range list {
 		if b.options.nonzero && b.order.cell(b.context, r).Number == 0 || l.hide(r) {
 			continue
 		}
-		l.add(*r)
+		row := *r
+		if row.time != nil {
+			row.time = new(*row.time)
+		}
+		l.add(row)
 	}
 	return l.rows()
 }

@@ -2,6 +2,7 @@ package report
 
 import (
 	"cmp"
+	"iter"
 	"slices"
 	"strings"
 
@@ -81,6 +82,20 @@ func (c *context) valueRow(v *functionValue) Row {
 	row := c.functionRow(v.id, v.amounts)
 	row.time, row.await = v.time, c.awaits[v.id]
 	return row
+}
+
+// eachFunction are the rows of functionRows, of which the next one overwrites one.
+func (c *context) eachFunction() (iter.Seq[*Row], error) {
+	values, err := c.functionValues()
+	return func(yield func(*Row) bool) {
+		var row Row
+		for i := range values {
+			row = c.valueRow(&values[i])
+			if !yield(&row) {
+				return
+			}
+		}
+	}, err
 }
 
 // functionRows are the functions that have values, in the order of id.

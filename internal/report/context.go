@@ -105,11 +105,18 @@ func newContext(src *analysis.Source, raw bool) (*context, error) {
 
 // readPlaces reads the lines and instructions.
 func (c *context) readPlaces() error {
-	var err error
-	if c.lines.list, err = c.source.Session().Lines(); err != nil {
-		return err
+	err := c.readLines()
+	if err == nil {
+		c.instructions.list, err = c.source.Session().Instructions()
 	}
-	c.instructions.list, err = c.source.Session().Instructions()
+	return err
+}
+
+// readLines reads the lines, unless they are known.
+func (c *context) readLines() (err error) {
+	if c.lines.list == nil {
+		c.lines.list, err = c.source.Session().Lines()
+	}
 	return err
 }
 

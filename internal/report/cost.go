@@ -33,6 +33,15 @@ func exclusiveCost(r *Row) cost {
 	return w
 }
 
+// exclusiveCost is that of the row of a function.
+func (v *functionValue) exclusiveCost() cost {
+	w := cost{amount: v.amounts.Exclusive}
+	if v.time != nil {
+		w.time = v.time.Exclusive
+	}
+	return w
+}
+
 // tooSmall reports whether a tree row of a level is under the limit in all that the session holds.
 func (b *builder) tooSmall(level int, w cost) bool {
 	return b.below(b.options.Min, level, w)

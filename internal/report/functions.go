@@ -35,6 +35,13 @@ var functionsView = View{
 }
 
 func buildFunctions(b *builder) error {
+	if b.options.Range == "" && b.options.By == "" {
+		each, err := b.eachFunction()
+		if err == nil {
+			b.table.Rows = b.limitOf(each, exclusiveCost)
+		}
+		return err
+	}
 	list, err := b.functionRows()
 	if err != nil {
 		return err

@@ -86,10 +86,8 @@ func (c *context) judge(o *Options) ([]Row, *rules.Result, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	if c.lines.list == nil {
-		if err := c.readPlaces(); err != nil {
-			return nil, nil, err
-		}
+	if err := c.readLines(); err != nil {
+		return nil, nil, err
 	}
 	if c.statics, err = analysis.ReadStatics(c.source.Session()); err != nil {
 		return nil, nil, err

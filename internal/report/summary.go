@@ -41,10 +41,10 @@ type Summary struct {
 	Outside                   q.Amount // allocated by framework code that no user code called, unless that is shown
 
 	context *context
-	allCode bool  // text shows all functions, not only user code
-	causes  []Row // what user code allocated, by type and place
-	works   []Row // the time of user code, by function and place
-	broken  int   // findings of rules
+	allCode bool                // text shows all functions, not only user code
+	causes  []Row               // what user code allocated, by type and place
+	works   []analysis.UserTime // by function and place
+	broken  int                 // findings of rules
 	// how long threads were blocked until the program ended, which is no row of a list
 	forEnd  q.Nanoseconds
 	awaited q.Nanoseconds // the longest that an async method of the user awaited
@@ -467,13 +467,13 @@ func (s *Summary) addHotPath(key, title, text string, weight func(cost) int64) e
 
 // countSymbols counts the functions that did something and whose module has no symbols.
 func (s *Summary) countSymbols() error {
-	list, err := s.context.functionRows()
+	list, err := s.context.functionValues()
 	if err != nil {
 		return err
 	}
 	weight, weights := s.context.heavier(), map[string]int64{}
 	for i := range list {
-		f := s.context.functions.get(list[i].function)
+		f := s.context.functions.get(list[i].id)
 		if f.Kind != session.FunctionMethod {
 			continue
 		}
@@ -486,7 +486,7 @@ func (s *Summary) countSymbols() error {
 		if _, known := weights[m.Name]; !known {
 			s.NoSymbols = append(s.NoSymbols, m.Name)
 		}
-		weights[m.Name] += weight(exclusiveCost(&list[i]))
+		weights[m.Name] += weight(list[i].exclusiveCost())
 	}
 	slices.SortFunc(s.NoSymbols, func(a, b string) int {
 		return cmp.Or(cmp.Compare(weights[b], weights[a]), strings.Compare(a, b))
@@ -510,7 +510,7 @@ func (s *Summary) worstFunction() session.FunctionID {
 	if s.context.hasTime() {
 		work = s.section("functions_by_cpu_exclusive")
 	}
-	switch works := s.heaviest(func(t q.Time) q.Nanoseconds { return t.CPU }); {
+	switch works := s.heaviest(func(t *q.Time) q.Nanoseconds { return t.CPU }); {
 	case len(works) > 0:
 		return works[0].from.Function
 	case len(s.causes) > 0:

@@ -126,7 +126,7 @@ func (s *Summary) mixFindings() {
 // findMost says where most of the work and of the bytes are where no finding does: a reader wants to know that, too,
 // when it is little. Where most bytes are not of user code, that is said in any case.
 func (s *Summary) findMost() {
-	if works := s.heaviest(func(t q.Time) q.Nanoseconds { return t.CPU }); len(works) > 0 && !s.says(FindingWork) {
+	if works := s.heaviest(func(t *q.Time) q.Nanoseconds { return t.CPU }); len(works) > 0 && !s.says(FindingWork) {
 		cpu := works[0].time.Exclusive.CPU
 		s.find(&works[0], FindingMostWork, q.PercentOf(cpu, s.Timing.Total.Inclusive.CPU), cpu, s.where(&works[0]))
 	}
@@ -215,7 +215,7 @@ func (s *Summary) findWork() {
 		return
 	}
 	whole := s.Timing.Total.Inclusive.CPU
-	for _, r := range s.heaviest(func(t q.Time) q.Nanoseconds { return t.CPU }) {
+	for _, r := range s.heaviest(func(t *q.Time) q.Nanoseconds { return t.CPU }) {
 		if cpu := r.time.Exclusive.CPU; isShare(cpu, whole, leastShare) {
 			s.find(&r, FindingWork, q.PercentOf(cpu, whole), cpu, s.where(&r))
 		}
@@ -227,10 +227,10 @@ func (s *Summary) findWaits(judged *broken) {
 	if s.Timing == nil {
 		return
 	}
-	for _, r := range s.heaviest(func(t q.Time) q.Nanoseconds { return t.Blocked }) {
+	for _, r := range s.heaviest(func(t *q.Time) q.Nanoseconds { return t.Blocked }) {
 		t := r.time.Exclusive
 		if t.Blocked < leastBlocked || t.Voluntary < leastWaits || judged.waits[waitAt{r.from, r.function}] ||
-			s.waitsForEnd(&r) ||
+			s.waitsForEnd(r.from, r.function) ||
 			!isShare(t.Blocked, s.Timing.Total.Inclusive.Blocked, leastShare/2) {
 			continue
 		}
@@ -272,17 +272,22 @@ func short(text string) string {
 }
 
 // heaviest are the first rows of user code by a part of their time: those with as much in their order.
-func (s *Summary) heaviest(by func(q.Time) q.Nanoseconds) []Row {
-	var out []Row
+func (s *Summary) heaviest(by func(*q.Time) q.Nanoseconds) []Row {
+	var first []*analysis.UserTime
 	for i := range s.works {
-		r, at := &s.works[i], len(out)
-		for at > 0 && by(out[at-1].time.Exclusive) < by(r.time.Exclusive) {
+		t, at := &s.works[i], len(first)
+		for at > 0 && by(&first[at-1].Time) < by(&t.Time) {
 			at--
 		}
 		if at < maxCauses {
-			out = slices.Insert(out, at, *r)
-			out = out[:min(maxCauses, len(out))]
+			first = slices.Insert(first, at, t)
+			first = first[:min(maxCauses, len(first))]
 		}
+	}
+	out := make([]Row, len(first))
+	for i, t := range first {
+		out[i] = Row{kind: rowFunction, time: &rowTime{}}
+		s.setWork(&out[i], t)
 	}
 	return out
 }

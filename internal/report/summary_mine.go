@@ -2,6 +2,7 @@ package report
 
 import (
 	"cmp"
+	"iter"
 	"maps"
 	"slices"
 
@@ -30,10 +31,8 @@ func (s *Summary) addMine(o Options) error {
 	if s.allCode {
 		return nil
 	}
-	if s.context.lines.list == nil {
-		if err := s.context.readPlaces(); err != nil {
-			return err
-		}
+	if err := s.context.readLines(); err != nil {
+		return err
 	}
 	if s.context.hasTime() {
 		if err := s.addUserTimes(o.Top); err != nil {
@@ -92,13 +91,13 @@ func (s *Summary) addUserTimes(top int) error {
 	if err != nil {
 		return err
 	}
-	list := s.userWorks(all)
-	s.works = list
-	if err := s.addRows(sectionWork, "Where your code works most: CPU time", "cpu_exclusive", workText, pointed(list),
-		top, Row{}); err != nil {
+	s.works = s.userWorks(all)
+	if err := s.addRows(sectionWork, "Where your code works most: CPU time", "cpu_exclusive", workText,
+		s.workRows(nil), top, Row{}); err != nil {
 		return err
 	}
-	waits, entry := s.withoutEntry(list)
+	ends, entry := s.entryWaits()
+	waits := s.workRows(ends)
 	if blocked := entry.hidden.time.Blocked; blocked > 0 {
 		s.forEnd = blocked
 	}
@@ -109,37 +108,57 @@ func (s *Summary) addUserTimes(top int) error {
 	return s.addUserAwaits(top)
 }
 
-// userWorks are the rows of times of user code. What starts a method and what suspends it is one with what the method
-// did itself.
-func (s *Summary) userWorks(all []analysis.UserTime) []Row {
-	at := map[analysis.Place]int{} // 1 + the row of the method itself, where something else is one with it
+// userWorks are the times of user code by the functions that rows name, in the place of all. What starts a method and
+// what suspends it is one with what the method did itself.
+func (s *Summary) userWorks(all []analysis.UserTime) []analysis.UserTime {
+	at := map[analysis.Place]int{} // 1 + the position of the method itself, where something else is one with it
 	for i := range all {
 		if t := &all[i]; s.context.madeBy(t.Function, t.From) != t.Function {
 			at[t.From] = 0
 		}
 	}
-	list, times := make([]Row, 0, len(all)), make([]rowTime, len(all))
+	list := all[:0]
 	for i := range all {
 		t := &all[i]
 		if t.From.Function == 0 {
 			continue
 		}
 		by := s.context.madeBy(t.Function, t.From)
-		row, several := at[t.From]
-		if several = several && by == t.From.Function; several && row > 0 {
-			sum := list[row-1].time.Inclusive.Add(t.Time)
-			list[row-1].time.Times = q.Times{Inclusive: sum, Exclusive: sum}
+		first, several := at[t.From]
+		if several = several && by == t.From.Function; several && first > 0 {
+			list[first-1].Time = list[first-1].Add(t.Time)
 			continue
 		}
 		if several {
 			at[t.From] = len(list) + 1
 		}
-		f := s.context.functions.get(by)
-		times[i].Times = q.Times{Inclusive: t.Time, Exclusive: t.Time}
-		list = append(list, Row{kind: rowFunction, function: by, module: f.Module, process: f.Process, from: t.From,
-			time: &times[i]})
+		list = append(list, analysis.UserTime{Function: by, From: t.From, Time: t.Time})
 	}
 	return list
+}
+
+// workRows are the rows of the times of user code but for those at some positions, in their order. The next row
+// overwrites one: there can be many thousands, of which a few are shown.
+func (s *Summary) workRows(without []int) iter.Seq[*Row] {
+	return func(yield func(*Row) bool) {
+		row, next := Row{kind: rowFunction, time: &rowTime{}}, without
+		for i := range s.works {
+			if len(next) > 0 && next[0] == i {
+				next = next[1:]
+				continue
+			}
+			if s.setWork(&row, &s.works[i]); !yield(&row) {
+				return
+			}
+		}
+	}
+}
+
+// setWork makes a row with a time that of a time of user code.
+func (s *Summary) setWork(row *Row, t *analysis.UserTime) {
+	f := s.context.functions.get(t.Function)
+	row.function, row.module, row.process, row.from = t.Function, f.Module, f.Process, t.From
+	row.time.Times = q.Times{Inclusive: t.Time, Exclusive: t.Time}
 }
 
 // addUserAwaits adds how long async methods of the user waited without a thread, which is what a server's do most.
@@ -147,14 +166,14 @@ func (s *Summary) addUserAwaits(top int) error {
 	if len(s.context.awaits) == 0 {
 		return nil
 	}
-	all, err := s.context.functionRows()
+	all, err := s.context.eachFunction()
 	if err != nil {
 		return err
 	}
 	var list []Row
-	for _, r := range all {
+	for r := range all {
 		if s.context.isUser(r.function) && r.await != nil && r.await.Known && r.await.Awaited > 0 {
-			list = append(list, r)
+			list = append(list, *r)
 			s.awaited = max(s.awaited, r.await.Awaited)
 		}
 	}
@@ -174,41 +193,40 @@ var hostsUntilStopped = map[string][]string{
 	"Microsoft.Extensions.Hosting.HostingAbstractionsHostExtensions": {"Run", "WaitForShutdown"},
 }
 
-// waitsForEnd reports whether a place in user code waits for the end of the program.
-func (s *Summary) waitsForEnd(r *Row) bool {
-	if s.context.functions.get(r.from.Function).RawName == entryOfAsyncMain {
+// waitsForEnd reports whether a function that is called at a place in user code waits for the end of the program.
+func (s *Summary) waitsForEnd(from analysis.Place, function session.FunctionID) bool {
+	if s.context.functions.get(from.Function).RawName == entryOfAsyncMain {
 		return true
 	}
-	f := s.context.functions.get(r.function)
+	f := s.context.functions.get(function)
 	return slices.Contains(hostsUntilStopped[f.RawType], f.RawName)
 }
 
-// withoutEntry takes waits for the end of the program out of a list, for the row of what is not in it.
-func (s *Summary) withoutEntry(list []Row) (kept []*Row, rest Row) {
-	kept, rest = make([]*Row, 0, len(list)), Row{kind: rowRest, text: string(rowFunction)}
-	for i := range list {
-		r := &list[i]
-		if r.time.Exclusive.Blocked == 0 || !s.waitsForEnd(r) {
-			kept = append(kept, r)
-			continue
+// entryWaits are the positions in works of waits for the end of the program, and the row of what is in no list.
+func (s *Summary) entryWaits() (ends []int, rest Row) {
+	rest = Row{kind: rowRest, text: string(rowFunction)}
+	for i := range s.works {
+		if t := &s.works[i]; t.Blocked != 0 && s.waitsForEnd(t.From, t.Function) {
+			ends, rest.rest, rest.hidden = append(ends, i), rest.rest+1, rest.hidden.add(cost{time: t.Time})
 		}
-		rest.rest, rest.hidden = rest.rest+1, rest.hidden.add(exclusiveCost(r))
 	}
-	return kept, rest
+	return ends, rest
 }
 
-// pointed returns where rows are.
-func pointed(list []Row) []*Row {
-	out := make([]*Row, len(list))
-	for i := range list {
-		out[i] = &list[i]
+// pointed are rows as addRows takes them.
+func pointed(list []Row) iter.Seq[*Row] {
+	return func(yield func(*Row) bool) {
+		for i := range list {
+			if !yield(&list[i]) {
+				return
+			}
+		}
 	}
-	return out
 }
 
 // addRows adds a section of rows that are no view's, and of a row for those that are not in the list, if there are any.
-// It does not change the rows.
-func (s *Summary) addRows(key, title, sort, text string, list []*Row, top int, others Row) error {
+// It does not change the rows, and the next one may overwrite one.
+func (s *Summary) addRows(key, title, sort, text string, list iter.Seq[*Row], top int, others Row) error {
 	view := View{Name: key, columns: keys("module process_id process_name " + text), text: keys(text), sort: sort,
 		section: true,
 		build: func(b *builder) error {
