@@ -297,18 +297,17 @@ type timedPlaces struct {
 
 // addPlaces adds up the times of places.
 func (d *Data) addPlaces(times *nodeTimes, all ...*timedPlaces) {
-	var inclusive *sums
-	top := make([][]bool, len(all))
-	_ = atOnce(func() error { inclusive = times.own.inclusive(d.tree); return nil }, func() error { // none has an error
-		for i, p := range all {
-			top[i] = d.tree.Topmost(p.place, p.places)
+	_ = atOnce(func() error { // none has an error
+		for _, p := range all {
+			p.inclusive = times.own.presence(d.tree, p.place, p.places, false).inclusive
+		}
+		return nil
+	}, func() error {
+		for _, p := range all {
 			p.own, p.calls = times.own.times(p.place, p.places), times.own.calls(p.called, p.places)
 		}
 		return nil
 	})
-	for i, p := range all {
-		p.inclusive = inclusive.timesOf(top[i], p.place, p.places)
-	}
 	f := times.folded
 	if f == nil {
 		return

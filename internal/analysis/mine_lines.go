@@ -94,10 +94,19 @@ func (d *Data) userLines(all *nodeTimes) ([]UserLine, error) {
 			out = append(out, row)
 		}
 	}
-	slices.SortFunc(out, func(x, y UserLine) int {
-		return cmp.Or(cmp.Compare(x.Process, y.Process), comparePlaces(x.Place, y.Place))
+	order := make([]int32, len(out)) // rows are large
+	for i := range order {
+		order[i] = int32(i)
+	}
+	slices.SortFunc(order, func(x, y int32) int {
+		a, b := &out[x], &out[y]
+		return cmp.Or(cmp.Compare(a.Process, b.Process), comparePlaces(a.Place, b.Place))
 	})
-	return out, nil
+	sorted := make([]UserLine, len(out))
+	for i, at := range order {
+		sorted[i] = out[at]
+	}
+	return sorted, nil
 }
 
 // userPlaceTimes returns the times of places in user code, given those of nodes; nil without times.

@@ -108,8 +108,10 @@ func (s *sums) clear(i int32) {
 }
 
 // addTo adds the time of a row to a sum.
-func (s *sums) addTo(t *q.Time, i int32) {
-	r := &s.small[i]
+func (s *sums) addTo(t *q.Time, i int32) { s.addSum(t, &s.small[i]) }
+
+// addSum is addTo for a row that is given.
+func (s *sums) addSum(t *q.Time, r *smallSum) {
 	if r.large == 0 {
 		t.Elapsed += q.Nanoseconds(r.elapsed)
 		t.Application += q.Nanoseconds(r.application)
@@ -185,18 +187,6 @@ func (s *sums) calls(group []int32, groups int) []counts {
 	for i, g := range group {
 		if g >= 0 {
 			out[g] = out[g].Add(s.counts(int32(i)))
-		}
-	}
-	return out
-}
-
-// timesOf is times of those rows alone that are in a list: of the topmost of each group it is what calltree.Presence
-// returns.
-func (s *sums) timesOf(rows []bool, group []int32, groups int) []q.Time {
-	out := make([]q.Time, groups)
-	for i, in := range rows {
-		if in {
-			s.addTo(&out[group[i]], int32(i))
 		}
 	}
 	return out

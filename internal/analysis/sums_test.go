@@ -2,6 +2,7 @@ package analysis
 
 import (
 	"math"
+	"slices"
 	"testing"
 
 	"pgregory.net/rapid"
@@ -66,9 +67,16 @@ func TestSums(t *testing.T) {
 		}
 		all, inclusive := got.inclusive(tree), calltree.Inclusive(tree, times)
 		compareSums(t, "inclusive", all, inclusive, calltree.Inclusive(tree, calls))
-		if d := differ.Of(calltree.Presence(tree, inclusive, group, groups),
-			all.timesOf(tree.Topmost(group, groups), group, groups)); d != "" {
+		want := presence{inclusive: calltree.Presence(tree, inclusive, group, groups)}
+		if d := differ.Of(want.inclusive, got.presence(tree, group, groups, false).inclusive); d != "" {
 			t.Errorf("presence (-put +got):\n%s", d)
+		}
+		for _, one := range calltree.Sum(inclusive, group, groups) {
+			want.each = append(want.each, singleTime{one.Elapsed, one.Application, one.CPU})
+		}
+		have := got.presence(tree, group, groups, true)
+		if !slices.Equal(want.inclusive, have.inclusive) || !slices.Equal(want.each, have.each) {
+			t.Errorf("presence of each: %v, want %v", have, want)
 		}
 		compareSums(t, "rows again", got, times, calls)
 	})

@@ -507,16 +507,13 @@ func (p *timePaths) group(group []int32, groups int) []timeRow {
 			}
 		}
 	}
-	var top []bool
+	var below presence
 	var exclusive []q.Time
 	var calls []counts
-	_ = atOnce(func() error { p.belowAll(); return nil }, func() error { // none of these has an error
-		top = p.Topmost(group, groups)
+	_ = atOnce(func() error { below = p.own.presence(p.Tree, group, groups, true); return nil }, func() error {
 		exclusive, calls = p.own.times(group, groups), p.own.calls(group, groups)
-		return nil
+		return nil // none of these has an error
 	})
-	inclusive := p.inclusive.timesOf(top, group, groups)
-	each := p.inclusive.times(group, groups) // a path is in a group by itself, also within another of the group
 	extents := make([]extent, groups)
 	for path, to := range group {
 		if to >= 0 {
@@ -527,16 +524,16 @@ func (p *timePaths) group(group []int32, groups int) []timeRow {
 	for i := range out {
 		out[i] = timeRow{
 			session.TimeValue{Calls: calls[i].calls, Running: calls[i].running,
-				Times: q.Times{Inclusive: inclusive[i], Exclusive: exclusive[i]}},
-			singleCalls(each[i], extents[i].Extremes), extents[i].known,
+				Times: q.Times{Inclusive: below.inclusive[i], Exclusive: exclusive[i]}},
+			below.each[i].calls(extents[i].Extremes), extents[i].known,
 		}
 	}
 	return out
 }
 
-func singleCalls(each q.Time, e session.Extremes) session.SingleCalls {
-	return session.SingleCalls{NodesElapsed: each.Elapsed, NodesApplication: each.Application, NodesCPU: each.CPU,
-		Extremes: e}
+// calls is the time with the extremes of the same calls.
+func (t singleTime) calls(e session.Extremes) session.SingleCalls {
+	return session.SingleCalls{NodesElapsed: t.elapsed, NodesApplication: t.application, NodesCPU: t.cpu, Extremes: e}
 }
 
 // path returns the row of one path.
@@ -546,6 +543,6 @@ func (p *timePaths) path(i int32) timeRow {
 	return timeRow{
 		session.TimeValue{Calls: calls.calls, Running: calls.running,
 			Times: q.Times{Inclusive: inclusive, Exclusive: p.own.time(i)}},
-		singleCalls(inclusive, e.Extremes), e.known,
+		singleTime{inclusive.Elapsed, inclusive.Application, inclusive.CPU}.calls(e.Extremes), e.known,
 	}
 }

@@ -129,20 +129,17 @@ func Presence[V Value[V]](t Tree, inclusive []V, group []int32, groups int) []V 
 	return sum
 }
 
-// Topmost reports which nodes are in a group of which no node is above them. It visits the nodes depth first: those
-// below a node are the ones that follow it, as many as there are. Where each one's turn is follows from these numbers,
-// so there is no walk from link to link.
-func (t Tree) Topmost(group []int32, groups int) []bool {
-	below := make([]int32, t.Len())
-	roots := int32(0)
+// Turns returns the turn of each node where they are visited depth first, and how many nodes are below it, whose turns
+// follow its own. Turns follow from these numbers, so there is no walk from link to link.
+func (t Tree) Turns() (turn, below []int32) {
+	below = make([]int32, t.Len())
 	for i := len(below) - 1; i >= 0; i-- {
 		if p := t.Parent[i]; p >= 0 {
 			below[p] += below[i] + 1
 		}
 	}
-	turn, next := make([]int32, len(below)), make([]int32, len(below)) // next: the turn of a node's next child
-	type visit struct{ group, below int32 }
-	visits := make([]visit, len(below)) // by turn
+	turn = make([]int32, len(below))
+	roots, next := int32(0), make([]int32, len(below)) // next: the turn of a node's next child
 	for i, p := range t.Parent {
 		at := &roots
 		if p >= 0 {
@@ -151,7 +148,17 @@ func (t Tree) Topmost(group []int32, groups int) []bool {
 		turn[i] = *at
 		*at += below[i] + 1
 		next[i] = turn[i] + 1
-		visits[turn[i]] = visit{group[i], below[i]}
+	}
+	return turn, below
+}
+
+// Topmost reports which nodes are in a group of which no node is above them. It visits the nodes depth first.
+func (t Tree) Topmost(group []int32, groups int) []bool {
+	turn, below := t.Turns()
+	type visit struct{ group, below int32 }
+	visits := make([]visit, len(below)) // by turn
+	for i, at := range turn {
+		visits[at] = visit{group[i], below[i]}
 	}
 	top, end := make([]bool, len(below)), make([]int32, groups) // end: the first turn that is below no node of a group
 	for at, v := range visits {

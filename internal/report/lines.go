@@ -75,26 +75,36 @@ func (b *builder) userLines() error {
 	if err != nil {
 		return err
 	}
-	list := make([]Row, 0, len(lines))
-	for _, l := range lines {
-		row := Row{kind: rowOutside, process: l.Process, text: "(outside of your code)", values: both(l.Amount)}
-		if l.Function != 0 {
-			row = b.functionRow(l.Function, both(l.Amount))
-			if row.kind, row.line = rowLine, l.Line; l.Line == 0 {
-				row.kind = rowBody
+	b.table.Rows = b.limitOf(func(yield func(*Row) bool) {
+		var row Row
+		var time rowTime
+		for i := range lines {
+			if row = b.userLine(&lines[i], &time); !yield(&row) {
+				return
 			}
 		}
-		if l.TimeValue != (session.TimeValue{}) {
-			row.time = place(l.TimeValue)
-		}
-		row.time = b.orNone(row.time, row.process)
-		if b.lifetimes.places != nil {
-			ends := b.lifetimes.places[l.UserPlace]
-			row.lifetime = &ends
-		}
-		list = append(list, row)
-	}
-	b.table.Rows = b.limit(list, exclusiveCost)
+	}, exclusiveCost)
 	b.note(NoteUserLines)
 	return nil
+}
+
+// userLine makes the row of a place in user code, with a time that is overwritten if it has any.
+func (b *builder) userLine(l *analysis.UserLine, time *rowTime) Row {
+	row := Row{kind: rowOutside, process: l.Process, text: "(outside of your code)", values: both(l.Amount)}
+	if l.Function != 0 {
+		row = b.functionRow(l.Function, both(l.Amount))
+		if row.kind, row.line = rowLine, l.Line; l.Line == 0 {
+			row.kind = rowBody
+		}
+	}
+	if l.TimeValue != (session.TimeValue{}) {
+		*time = rowTime{TimeValue: l.TimeValue}
+		row.time = time
+	}
+	row.time = b.orNone(row.time, row.process)
+	if b.lifetimes.places != nil {
+		ends := b.lifetimes.places[l.UserPlace]
+		row.lifetime = &ends
+	}
+	return row
 }
