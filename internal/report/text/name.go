@@ -185,7 +185,7 @@ func cutPath(s string, width int) string {
 			return inner
 		}
 	}
-	return shorten(frames[0], width)
+	return cutName(frames[0], width)
 }
 
 // emptyArguments leaves out the type arguments of a name: List<…>.Add. What the compiler named, <lambda #0_1>, has

@@ -56,10 +56,7 @@ func Values(r *report.Records, row []any) []string {
 func (r records) grid() (titles []string, cells [][]string, numeric []bool) {
 	numeric = make([]bool, len(r.Columns))
 	for i, name := range r.Columns {
-		if title := r.Titles[name]; title != "" {
-			name = title
-		}
-		titles = append(titles, Printable(name))
+		titles = append(titles, r.title(name))
 		numeric[i] = r.Len() > 0
 	}
 	cells = make([][]string, r.Len())
@@ -76,13 +73,15 @@ func (r records) grid() (titles []string, cells [][]string, numeric []bool) {
 	return titles, cells, numeric
 }
 
-// Below these widths the columns of records are not cut, or left out before: minStack of the functions of a stack.
-const minStack = 40
+// Below these widths the columns of records are not cut, or left out before: minStack of the functions of a stack,
+// mostGood of names of which a part of a class or method would be cut.
+const minStack, mostGood = 40, 52
 
 // narrowing is a step in which records become narrower: columns are cut down to a width, or one is left out.
 type narrowing struct {
 	how   report.Cut
 	least int
+	good  bool   // or to where a part of a class or method would be cut, if that is more
 	leave string // the key of a column
 }
 
@@ -91,7 +90,7 @@ func (r records) narrowings() []narrowing {
 	out := []narrowing{{how: report.CutPath, least: minStack}, {how: report.CutMiddle, least: minOther}}
 	for i, key := range r.Optional {
 		if i == 1 { // names say less without their types than without their modules, and more than a stack
-			out = append(out, narrowing{how: report.CutParts, least: mostLeast})
+			out = append(out, narrowing{how: report.CutParts, least: mostLeast, good: true})
 		}
 		out = append(out, narrowing{leave: key})
 	}
@@ -99,8 +98,23 @@ func (r records) narrowings() []narrowing {
 		narrowing{how: report.CutParts, least: minOther})
 }
 
-// cutTo makes the columns as narrow as the width wants, and returns which are left out.
-func (r records) cutTo(width int, widths []int) (left map[int]bool) {
+// goodWidths are the widths of columns of names below which a part of a class or method would be cut.
+func (r records) goodWidths(titles []string, cells [][]string) []int {
+	out := make([]int, len(titles))
+	for i, key := range r.Columns {
+		if how := r.Cut[key]; how == report.CutParts {
+			out[i] = Width(titles[i])
+			for _, row := range cells {
+				out[i] = max(out[i], Width(shortest(report.Column{Cut: how}, row[i])))
+			}
+			out[i] = min(out[i], mostGood)
+		}
+	}
+	return out
+}
+
+// cutTo makes the columns as narrow as the width wants, and returns which are left out. good are goodWidths.
+func (r records) cutTo(width int, widths, good []int) (left map[int]bool) {
 	left = map[int]bool{}
 	natural := slices.Clone(widths)
 	over := len(gap)*(len(widths)-1) - width
@@ -116,7 +130,11 @@ func (r records) cutTo(width int, widths []int) (left map[int]bool) {
 				left[i] = true
 				over -= widths[i] + len(gap)
 			case step.leave == "" && cut && how == step.how:
-				less := min(over, max(0, widths[i]-step.least))
+				least := step.least
+				if step.good {
+					least = max(least, good[i])
+				}
+				less := min(over, max(0, widths[i]-least))
 				widths[i] -= less
 				over -= less
 			}
@@ -129,6 +147,39 @@ func (r records) cutTo(width int, widths []int) (left map[int]bool) {
 		}
 	}
 	return left
+}
+
+// passOn gives what the cells of cut columns leave of these to the columns whose cells are cut further than they need.
+func (r records) passOn(cells [][]string, widths, natural []int, left map[int]bool) {
+	spare := 0
+	for i, key := range r.Columns {
+		how, cuts := r.Cut[key]
+		if left[i] || !cuts || widths[i] >= natural[i] {
+			continue
+		}
+		used := Width(r.title(key))
+		for _, row := range cells {
+			used = max(used, Width(cut(how, row[i], widths[i])))
+		}
+		if used < widths[i] {
+			spare += widths[i] - used
+			widths[i], natural[i] = used, used
+		}
+	}
+	for i := range widths {
+		if more := min(spare, natural[i]-widths[i]); more > 0 && !left[i] {
+			widths[i] += more
+			spare -= more
+		}
+	}
+}
+
+// title is what text calls a column.
+func (r records) title(key string) string {
+	if title := r.Titles[key]; title != "" {
+		key = title
+	}
+	return Printable(key)
 }
 
 // WriteRecords writes records as a table. It shortens no name of a query's result: who writes one asks for what it
@@ -146,7 +197,9 @@ func WriteRecords(w io.Writer, of *report.Records, o Options) error {
 			widths[i] = max(widths[i], Width(s))
 		}
 	}
-	left := r.cutTo(o.Width, widths)
+	natural := slices.Clone(widths)
+	left := r.cutTo(o.Width, widths, r.goodWidths(titles, cells))
+	r.passOn(cells, widths, natural, left)
 	line := func(row []string, style string) {
 		var parts []string
 		for i, s := range row {

@@ -43,3 +43,25 @@ func TestPassOn(t *testing.T) {
 		}
 	}
 }
+
+// Records leave out what can be before they cut a class, and a column that needs less than it has gives it to another.
+func TestRecordNames(t *testing.T) {
+	const long = "TaskSchedulerAwaitTaskContinuation.RunOrScheduleAction(Action, bool, Task)"
+	of := &report.Records{Columns: []string{"delta", "delta_percent", "name", "maker", "module"},
+		Rows:     [][]any{{int64(1234567), 12.5, long, "Int32.Parse(ReadOnlySpan<char>, IFormatProvider)", "Shop.dll"}},
+		Cut:      map[string]report.Cut{"name": report.CutParts, "maker": report.CutParts, "module": report.CutMiddle},
+		Optional: []string{"module", "delta_percent"}}
+	for width, want := range map[int]string{
+		200: "1234567 12.50 " + long + " Int32.Parse(ReadOnlySpan<char>, IFormatProvider) Shop.dll",
+		106: "1234567 12.50 TaskSchedulerAwaitTaskContinuation.RunOrScheduleAction(…) Int32.Parse(…)",
+		82:  "1234567 TaskSchedulerAwaitTaskContinuation.RunOrScheduleAction(…) Int32.Parse(…)",
+	} {
+		var out strings.Builder
+		if err := WriteRecords(&out, of, Options{Width: width}); err != nil {
+			t.Fatal(err)
+		}
+		if have := strings.Join(strings.Fields(strings.Split(out.String(), "\n")[1]), " "); have != want {
+			t.Errorf("at %d: %s, want %s", width, have, want)
+		}
+	}
+}
