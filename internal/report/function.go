@@ -69,6 +69,7 @@ type FunctionDetails struct {
 	Callees, Lines  *Table
 	Source          []SourceLine // of each row of Lines; none: its lines are not known
 	File            string       // that they are in; of a function without lines, that it is in; "": it has no symbols
+	Selected        bool         // they are of a part of the run alone
 }
 
 // SourceLine is a line of a function.
@@ -267,7 +268,7 @@ func (t *Table) details(d *sections) FunctionDetails {
 		PID:     c.processes.get(d.current.process).PID,
 		Callers: t.part(d.callers, columns), Itself: t.part(d.parts, columns), Callees: t.part(d.callees, columns),
 		Lines: t.part(d.lines, c.sectionColumns(lineMemory, lineTimes)),
-		File:  c.files.get(c.functions.get(id).File).Path}
+		File:  c.files.get(c.functions.get(id).File).Path, Selected: !c.source.Selection().IsZero()}
 	if len(d.lines) > 0 {
 		out.File = c.fileOf(&d.lines[0])
 	}

@@ -163,3 +163,50 @@ func functionText(t *testing.T, b *sessiontest.Builder) string {
 	}
 	return out.String()
 }
+
+// TestFunctionSections: a list of which nothing is left says so, instead of being nowhere, and a limit counts the rows of
+// all lists.
+func TestFunctionSections(t *testing.T) {
+	b := sessiontest.New()
+	p := b.Process("Shop", 7)
+	m := b.Module(p, "Shop.dll", true)
+	sell, pay := b.Function(m, "Shop.Sell()", "/src/Shop.cs", 4), b.Function(m, "Shop.Pay()", "/src/Shop.cs", 9)
+	thread, typ := b.Thread(p, "main"), b.Type(m, "Bill")
+	b.Allocate(1, thread, typ, 1, 24, sessiontest.Frame{Function: sell, Line: 5}, sessiontest.Frame{Function: pay, Line: 9})
+	b.Allocate(1, thread, typ, 1, 24, sessiontest.Frame{Function: sell, Line: 6})
+	s := complete(t, b, filepath.Join(t.TempDir(), "s"))
+	for _, tt := range []struct {
+		function string
+		sel      analysis.Selection
+		limit    int // -1: none
+		want     []string
+	}{
+		{"Shop.Pay()", analysis.Selection{}, -1, []string{"Called functions\nNone.\n"}},
+		{"Shop.Pay()", analysis.Selection{Threads: []session.ThreadID{thread}}, -1,
+			[]string{"Called functions\nNone in the part that is shown.\n"}},
+		{"Shop.Sell()", analysis.Selection{}, 4,
+			[]string{"in calls\n", "Called functions\nLeft out by --limit.\n", "Lines of /src/Shop.cs\nLeft out by --limit.\n"}},
+		{"Shop.Sell()", analysis.Selection{}, 5, []string{"Shop.Pay()\n", "Lines of /src/Shop.cs\nLeft out by --limit.\n"}},
+	} {
+		src, err := analysis.Open(s, tt.sel)
+		if err != nil {
+			t.Fatal(err)
+		}
+		table, err := functionView.Build(src, Options{Argument: tt.function})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if tt.limit >= 0 {
+			table.Limit(tt.limit)
+		}
+		var out bytes.Buffer
+		if err := Writers.Text(&out, table); err != nil {
+			t.Fatal(err)
+		}
+		for _, want := range tt.want {
+			if !strings.Contains(out.String(), want) {
+				t.Errorf("%s, limit %d: no %q in\n%s", tt.function, tt.limit, want, out.String())
+			}
+		}
+	}
+}

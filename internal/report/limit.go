@@ -8,18 +8,42 @@ func (t *Table) Limit(rows int) {
 	if !t.limited {
 		t.limited, t.all = true, t.shown()
 	}
+	t.leave(rows)
+	for i := range t.Functions {
+		rows -= t.Functions[i].leave(rows)
+	}
+}
+
+// leave leaves the first rows, at most so many, and returns how many these are.
+func (t *Table) leave(rows int) int {
 	shown := 0
 	for i := range t.Rows {
-		if t.IsRest(i) {
+		if t.IsRest(i) || t.Rows[i].kind == rowSource {
 			continue
 		}
 		if shown == rows {
 			t.Rows = t.Rows[:i]
-			return
+			break
 		}
 		shown++
 	}
+	return shown
 }
+
+// leave does it in the sections of a function, in their order.
+func (d *FunctionDetails) leave(rows int) int {
+	shown := 0
+	for _, section := range []*Table{d.Callers, d.Itself, d.Callees, d.Lines} {
+		all := len(section.Rows)
+		shown += section.leave(rows - shown)
+		section.limited = len(section.Rows) < all
+	}
+	d.Source = d.Source[:len(d.Lines.Rows)]
+	return shown
+}
+
+// IsCut reports whether Limit left rows of a section of a function out.
+func (t *Table) IsCut() bool { return t.limited }
 
 // First returns the table with the first rows of its list alone, at most so many, and a row for the others.
 func (t *Table) First(rows int) *Table {

@@ -25,17 +25,34 @@ func (t table) writeFunctions(out *bufio.Writer, o Options) {
 			title string
 			of    *report.Table
 		}{{"Calling functions", d.Callers}, {"The function", d.Itself}, {"Called functions", d.Callees}} {
+			fmt.Fprintf(out, "\n%s\n", o.style(styleBold, section.title))
 			if len(section.of.Rows) > 0 {
-				fmt.Fprintf(out, "\n%s\n", o.style(styleBold, section.title))
 				table{section.of}.writeGrid(out, o)
+			} else {
+				fmt.Fprintln(out, noRows(section.of, d))
 			}
 		}
 		writeLines(out, o, d)
 	}
 }
 
+// noRows says why a section has none.
+func noRows(section *report.Table, d *report.FunctionDetails) string {
+	switch {
+	case section.IsCut():
+		return "Left out by --limit."
+	case d.Selected:
+		return "None in the part that is shown."
+	}
+	return "None."
+}
+
 // writeLines writes the lines of a function beside their text.
 func writeLines(out *bufio.Writer, o Options, d *report.FunctionDetails) {
+	if d.Lines.IsCut() && len(d.Source) == 0 {
+		fmt.Fprintf(out, "\n%s\n%s\n", o.style(styleBold, "Lines of "+Printable(d.File)), noRows(d.Lines, d))
+		return
+	}
 	if len(d.Source) == 0 {
 		fmt.Fprintf(out, "\nIts lines are not known: %s.\n",
 			pick(d.File == "", "the module has no symbols", "nothing was counted at one"))
