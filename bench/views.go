@@ -175,7 +175,7 @@ func makeSession(path string, change func(*sessiontest.Builder)) error {
 	if err != nil {
 		return err
 	}
-	return errors.Join(rules.Complete(w, func(int) {}), w.Close())
+	return errors.Join(rules.Complete(w, nil, nil), w.Close())
 }
 
 // spread spreads what was allocated over the slices: each site has one, and the greater ones half in a later one.

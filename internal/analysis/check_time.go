@@ -126,7 +126,7 @@ func (c *checker) calls(d *Data, whole []measured) error {
 			c.add("calls", "timing %d: %d calls run, since %d ns", r.Timing, r.Calls, r.Elapsed)
 		}
 	}
-	if err := d.eachExtreme(func(timing int32, _ *session.Extremes) { known[timing] = true }); err != nil {
+	if err := d.eachExtreme(func(timing int32, _ *bounds, _ int) { known[timing] = true }); err != nil {
 		return err
 	}
 	begun := make([]q.Count, len(d.Timings)) // calls that began below this timing

@@ -46,6 +46,18 @@ func (e *extent) ranges() [ranges]*session.Range {
 
 const ranges = 6 // of an extent
 
+// bounds are the ranges of many extents, by column, as smallExtent.bounds.
+type bounds [2 * ranges][]int64
+
+// at returns the extent in a row.
+func (b *bounds) at(row int) extent {
+	e := extent{known: true}
+	for k, to := range e.ranges() {
+		*to = session.Range{Min: q.Nanoseconds(b[2*k][row]), Max: q.Nanoseconds(b[2*k+1][row])}
+	}
+	return e
+}
+
 // extents are those of many paths, in half of the room where calls are shorter than four seconds.
 type extents struct {
 	small []smallExtent
@@ -86,6 +98,36 @@ func (x *extents) add(i int32, more *extent) {
 		return
 	}
 	*x.large.At(int(x.small[i].large - 1)) = sum
+}
+
+// addRow is add of an extent in a row.
+func (x *extents) addRow(i int32, b *bounds, row int) {
+	if s := &x.small[i]; s.large != 0 || !s.addRow(b, row) {
+		e := b.at(row)
+		x.add(i, &e)
+	}
+}
+
+// addRow is add of an extent in a row.
+func (s *smallExtent) addRow(b *bounds, row int) bool {
+	var more [2 * ranges]int64
+	all := int64(0)
+	for k := range more {
+		more[k] = b[k][row]
+		all |= more[k]
+	}
+	if uint64(all) > math.MaxUint32 {
+		return false
+	}
+	for k := 0; k < len(more); k += 2 {
+		low, high := uint32(more[k]), uint32(more[k+1])
+		if s.known {
+			low, high = min(low, s.bounds[k]), max(high, s.bounds[k+1])
+		}
+		s.bounds[k], s.bounds[k+1] = low, high
+	}
+	s.known = true
+	return true
 }
 
 // add adds an extent that is known, and reports whether it is small.

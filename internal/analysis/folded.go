@@ -104,7 +104,7 @@ func (d *Data) foldedNodes() []bool {
 // foldedTimes sums what is selected; nil: there is nothing.
 func (d *Data) foldedTimes(probes []probes) *foldedTimes {
 	inside := d.foldedNodes()
-	if inside == nil && d.inclusives.rows.Len() == 0 {
+	if inside == nil && !d.hasInclusives() {
 		return nil
 	}
 	n := d.tree.Len()
@@ -158,6 +158,10 @@ func (s *inclusiveCalls) add(c *session.TimingInclusiveColumns, row int) {
 // eachMeasuredInclusive sums the time of folded calls that are selected, and calls fn for each timing that has some:
 // whole is that of all of its calls, each that of each call by itself.
 func (d *Data) eachMeasuredInclusive(fn func(timing int32, whole, each *measured)) {
+	if d.counted != nil {
+		d.eachCountedInclusive(fn)
+		return
+	}
 	at := make([]int32, d.timings.rows) // 1 + position
 	var sums pieces.List[inclusiveCalls]
 	var waits pieces.List[q.Waits]

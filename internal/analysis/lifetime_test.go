@@ -228,8 +228,8 @@ func TestCompleteTells(t *testing.T) {
 		}
 		defer w.Close()
 		var told []int
-		if err := CompleteWith(w, func(percent int) { told = append(told, percent) },
-			func(src *Source, _ *session.Derived) error { _, err := src.Uses(nil); return err }); err != nil {
+		if err := CompleteWith(w, Completion{Tell: func(percent int) { told = append(told, percent) },
+			Also: func(src *Source, _ *session.Derived) error { _, err := src.Uses(nil); return err }}); err != nil {
 			t.Fatal(err)
 		}
 		if !slices.IsSorted(told) || len(told) < 4 || told[len(told)-1] != 100 {

@@ -146,7 +146,13 @@ type Data struct {
 
 // Load reads the recorded and resolved tables of s and checks their references. Everything is selected.
 func Load(s *session.Session) (*Data, error) {
+	return load(s, nil)
+}
+
+// load is Load for who may have the sums of the timings already.
+func load(s *session.Session, counted Counted) (*Data, error) {
 	d := &Data{}
+	d.counted = counted
 	if err := d.read(s); err != nil {
 		return nil, err
 	}

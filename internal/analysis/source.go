@@ -384,8 +384,14 @@ func (v *Source) Lifetimes() (*Lifetimes, error) {
 }
 
 // Complete derives all tables of a session, stores them, and sets its state to Complete.
-func Complete(w *session.Writer) error {
-	return CompleteWith(w, func(int) {}, func(*Source, *session.Derived) error { return nil })
+func Complete(w *session.Writer) error { return CompleteWith(w, Completion{}) }
+
+// Completion says how a session is completed.
+type Completion struct {
+	Tell func(percent int)                     // how far it is, whenever some rows were read; may be nil
+	Also func(*Source, *session.Derived) error // adds rows to tables that other packages derive; may be nil
+	// Counted are the sums of the session's timings, of who recorded it; nil: they are added up from the session
+	Counted Counted
 }
 
 // timesRead is how often adding up reads the packed tables. Values of sites are not kept in memory: they are read for
@@ -394,23 +400,15 @@ var timesRead = map[string]int64{"node": 1, "site": 1, "site_value": 2, "site_de
 	"timing_inclusive": 1,
 	"timing_extreme":   1, "timing_running": 1, "timing_began": 1}
 
-// CompleteWith is Complete, and says how far it is whenever it has read some rows. also adds rows to the tables that
-// other packages derive.
-func CompleteWith(w *session.Writer, tell func(percent int), also func(*Source, *session.Derived) error) error {
-	tables, err := w.PackedRows()
-	if err != nil {
-		return err
+// CompleteWith is Complete in a certain way.
+func CompleteWith(w *session.Writer, c Completion) error {
+	if c.Tell != nil {
+		if err := tellRows(w, &c); err != nil {
+			return err
+		}
+		defer w.OnRows(nil)
 	}
-	var all, done int64
-	for name, n := range tables {
-		all += n * timesRead[name]
-	}
-	w.OnRows(func(rows int) {
-		done += int64(rows)
-		tell(int(100 * min(done, all) / max(all, 1)))
-	})
-	defer w.OnRows(nil)
-	d, err := Load(w.Session)
+	d, err := load(w.Session, c.Counted)
 	if err != nil {
 		return err
 	}
@@ -424,8 +422,10 @@ func CompleteWith(w *session.Writer, tell func(percent int), also func(*Source, 
 	}
 	derived := x.Derived
 	// before the times of nodes are let go of: adding them up again takes as long as all the rest
-	if err := also(&Source{session: w.Session, data: d, derived: x}, derived); err != nil {
-		return err
+	if c.Also != nil {
+		if err := c.Also(&Source{session: w.Session, data: d, derived: x}, derived); err != nil {
+			return err
+		}
 	}
 	x.toStore = true
 	d.dropTimings()
@@ -443,4 +443,23 @@ func CompleteWith(w *session.Writer, tell func(percent int), also func(*Source, 
 		}
 		return w.SetState(session.Complete)
 	})
+}
+
+// tellRows makes the session tell how far reading it is.
+func tellRows(w *session.Writer, c *Completion) error {
+	tables, err := w.PackedRows()
+	if err != nil {
+		return err
+	}
+	var all, done int64
+	for name, n := range tables {
+		if c.Counted == nil || !isCounted(name) {
+			all += n * timesRead[name]
+		}
+	}
+	w.OnRows(func(rows int) {
+		done += int64(rows)
+		c.Tell(int(100 * min(done, all) / max(all, 1)))
+	})
+	return nil
 }

@@ -21,6 +21,7 @@ type timeTables struct {
 	TimingRunning []session.TimingRunning
 	TimingBegan   []session.TimingBegan
 
+	counted      Counted // what the next two add up to, which are not read then; nil: nobody knows
 	values       timeValues
 	inclusives   inclusiveValues // of folded calls
 	counts       countValues     // of CPU counters
@@ -63,11 +64,14 @@ func (t *timeTables) link(s *session.Session, threads index[session.ThreadID], n
 			"timing_began", "timing"),
 		func() error { return t.counts.link(t.timings, times) },
 	)
-	if err == nil {
+	if err == nil && t.counted == nil {
 		err = t.values.read(s, timed{t.timings, times})
 	}
-	if err == nil {
+	if err == nil && t.counted == nil {
 		err = t.inclusives.read(s, timed{t.timings, times})
+	}
+	if err == nil && t.counted != nil && t.counted.Timings() != len(t.Timings) {
+		err = fmt.Errorf("%w: %d timings, and sums of %d", session.ErrCorrupt, len(t.Timings), t.counted.Timings())
 	}
 	if err != nil {
 		return err
@@ -86,7 +90,7 @@ func (t *timeTables) link(s *session.Session, threads index[session.ThreadID], n
 // dropTimings lets go of what each timing has, once all is added up that will be.
 func (t *timeTables) dropTimings() {
 	t.Timings, t.timingThread, t.timingNode = nil, nil, nil
-	t.values, t.inclusives, t.counts = timeValues{}, inclusiveValues{}, countValues{}
+	t.counted, t.values, t.inclusives, t.counts = nil, timeValues{}, inclusiveValues{}, countValues{}
 }
 
 // measured is what was measured of a timing, summed over slices.
@@ -168,8 +172,11 @@ func (m *measures) all() []measured {
 	return out
 }
 
-// measure sums what is selected, by timing.
+// measure sums what is selected, by timing; nil: it is counted already.
 func (d *Data) measure() *measures {
+	if d.counted != nil {
+		return nil
+	}
 	out := &measures{small: make([]smallMeasure, d.timings.rows), counters: d.counts.measure(d.in, d.timings.rows)}
 	d.values.rows.EachColumns(func(c *session.TimingValueColumns) {
 		d.values.timed.each(c.Slices, c.Timings, func(row int, slice, timing int32) {
@@ -326,29 +333,36 @@ func (d *Data) nodeTimes() (*nodeTimes, error) {
 
 // addExtremes sums the extents of calls.
 func (d *Data) addExtremes(n *nodeTimes) error {
-	return d.eachExtreme(func(timing int32, e *session.Extremes) {
+	return d.eachExtreme(func(timing int32, bounds *bounds, row int) {
 		if !lets(d.in.timings, timing) {
 			return
 		}
-		node, call := d.timingNode[timing], extent{*e, true}
+		node := d.timingNode[timing]
 		if n.folded != nil && n.folded.caller[node] >= 0 {
 			sum := &n.folded.row(node).extent
-			*sum = sum.Add(call)
+			*sum = sum.Add(bounds.at(row))
 			return
 		}
-		n.extents.add(n.merged[node], &call)
+		n.extents.addRow(n.merged[node], bounds, row)
 	})
 }
 
 // eachExtreme calls fn for the rows of timing_extreme as they were written, with the positions of their timings.
-func (d *Data) eachExtreme(fn func(timing int32, e *session.Extremes)) error {
+func (d *Data) eachExtreme(fn func(timing int32, bounds *bounds, row int)) error {
 	var missing error
-	err := d.session.EachTimingExtreme(func(r *session.TimingExtreme) {
-		if timing, _ := d.timings.find(r.Timing); timing != none {
-			fn(timing, &r.Extremes)
-		} else if missing == nil {
-			missing = fmt.Errorf("session %s: %w: a row of timing_extreme refers to timing %d, which does not exist",
-				d.session.Path(), errNotThere, r.Timing)
+	err := d.session.EachExtremeColumns(func(c *session.ExtremeColumns) {
+		bounds := (*bounds)(c.Bounds)
+		for row, id := range c.Timings {
+			timing := int32(none)
+			if uint64(id) <= math.MaxUint32 {
+				timing, _ = d.timings.find(session.TimingID(id))
+			}
+			if timing != none {
+				fn(timing, bounds, row)
+			} else if missing == nil {
+				missing = fmt.Errorf("session %s: %w: a row of timing_extreme refers to timing %d, which does not "+
+					"exist", d.session.Path(), errNotThere, id)
+			}
 		}
 	})
 	return cmp.Or(err, missing)
@@ -381,21 +395,29 @@ func (d *Data) readTimes(meanwhile func() error) (*nodeTimes, *measures) {
 func (d *Data) addUp(n *nodeTimes, each *measures) {
 	probes := d.probesOf()
 	n.own, n.threads = newSums(d.tree.Len()), make([]threadTime, len(d.Threads))
-	var t, nothing q.Time
+	if d.counted != nil {
+		d.addCounted(n, probes)
+		return
+	}
 	for i := range each.small {
 		if each.small[i] == (smallMeasure{}) && each.counters == nil {
 			continue // most timings of a selection
 		}
 		m := each.of(i)
-		thread, node := d.timingThread[i], d.timingNode[i]
-		t = m.correct(processOf(probes, d.threadProcess[thread])).Time
-		c := counts{calls: m.calls, running: m.running, made: m.made}
-		n.own.add(node, &t, c)
-		n.threads[thread].Time = n.threads[thread].Time.Add(t)
-		n.threads[thread].counts = n.threads[thread].counts.Add(c)
-		if p := d.tree.Parent[node]; p >= 0 && m.running != 0 {
-			n.own.add(p, &nothing, counts{pending: m.running})
-		}
+		d.addMeasured(n, int32(i), &m, probes)
+	}
+}
+
+// addMeasured adds what was measured of a timing to its node and its thread.
+func (d *Data) addMeasured(n *nodeTimes, timing int32, m *measured, probes []probes) {
+	thread, node := d.timingThread[timing], d.timingNode[timing]
+	t := m.correct(processOf(probes, d.threadProcess[thread])).Time
+	c := counts{calls: m.calls, running: m.running, made: m.made}
+	n.own.add(node, &t, c)
+	n.threads[thread].Time = n.threads[thread].Time.Add(t)
+	n.threads[thread].counts = n.threads[thread].counts.Add(c)
+	if p := d.tree.Parent[node]; p >= 0 && m.running != 0 {
+		n.own.add(p, &q.Time{}, counts{pending: m.running})
 	}
 }
 

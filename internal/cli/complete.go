@@ -16,6 +16,7 @@ import (
 	"golang.org/x/sys/unix"
 	"golang.org/x/term"
 
+	"github.com/clrprof/clrprof/internal/analysis"
 	"github.com/clrprof/clrprof/internal/collect"
 	"github.com/clrprof/clrprof/internal/pattern"
 	"github.com/clrprof/clrprof/internal/rules"
@@ -24,8 +25,8 @@ import (
 )
 
 // complete brings a recorded session to its last state: names and lines, then the derived tables. It is right to
-// call for a session in any state but recording.
-func complete(n *notes, path string) error {
+// call for a session in any state but recording. Counted are the sums of its timings.
+func complete(n *notes, path string, counted analysis.Counted) error {
 	// What the recording kept is of no more use, but by itself Go would look only after the heap had grown by what is
 	// read now.
 	runtime.GC()
@@ -47,7 +48,7 @@ func complete(n *notes, path string) error {
 		err := rules.Complete(w, func(percent int) {
 			spareMore()
 			n.work("adding up: %d %%", percent)
-		})
+		}, counted)
 		if err != nil {
 			return err
 		}
@@ -166,7 +167,7 @@ func newRecoverCommand(e *environment) *cobra.Command {
 			if found.Running {
 				n.say("a process is still running: the session has what it did so far, and %s is kept", args[0])
 			}
-			if err := complete(n, output); err != nil {
+			if err := complete(n, output, found.Sums); err != nil {
 				return exit(exitUnwritable, fmt.Errorf("completing the session %s: %w", output, err))
 			}
 			n.say("session %s", output)

@@ -76,10 +76,12 @@ func (r *recordingTest) mustSync(a *wiretest.Arena) {
 	}
 }
 
-// check completes the session and expects no contradiction in it.
+// check completes the session with the sums of the recording and expects no contradiction in it, nor between the two.
 func (r *recordingTest) check() {
 	r.t.Helper()
-	if err := errors.Join(r.w.SetState(session.Recorded), analysis.Complete(r.w)); err != nil {
+	r.checkSums()
+	completion := analysis.Completion{Counted: r.rec.Sums()}
+	if err := errors.Join(r.w.SetState(session.Recorded), analysis.CompleteWith(r.w, completion)); err != nil {
 		r.t.Fatal(err)
 	}
 	found, err := analysis.Check(r.w.Session)

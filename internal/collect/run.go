@@ -70,6 +70,7 @@ type Result struct {
 	Kept     string              // directory of the arenas, if the session could not be written
 	Unmarked []instrument.MarkAt // of Options.MarkAt: nothing was marked there
 	Requests quantity.Count      // that were marked
+	Sums     *recording.Sums     // of what the session has of times; nil: it could not be written
 	Unmet    []instrument.Limit  // of Options.Limits: no function was met that is meant
 	// functions that have no probes, and processes that can have none: Options.Limits does not limit what they do
 	Unlimited quantity.Count
@@ -397,6 +398,7 @@ func closeRecording(w *session.Writer, r *Recorder, age quantity.Nanoseconds, re
 	if err != nil {
 		return fmt.Errorf("%w: %w", ErrWrite, err)
 	}
+	res.Sums = r.rec.Sums()
 	return nil
 }
 
@@ -421,6 +423,7 @@ func finish(err error, w *session.Writer, d *launch.Directory, traced *tracer, r
 // Recovered is what Recover found.
 type Recovered struct {
 	Running  bool                // a process still runs, which may write to its arena: the directory is kept
+	Sums     *recording.Sums     // of what the session has of times
 	Trace    *calltrace.Recorded // events of calls, in a file that is the caller's from now on; nil: there is none
 	TraceErr error               // why there is none, or what was wrong
 }
@@ -462,7 +465,7 @@ func Recover(directory, output string, force bool, facts map[string]string) (Rec
 	if err == nil && out.TraceErr == nil {
 		out.Trace, out.TraceErr = r.traced()
 	}
-	out.Running = r.Running()
+	out.Running, out.Sums = r.Running(), r.rec.Sums()
 	err = errors.Join(err, r.Close(), w.Close())
 	if err != nil {
 		return Recovered{}, errors.Join(err, os.Remove(output))

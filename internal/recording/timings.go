@@ -289,13 +289,7 @@ func (p *Process) inclusiveID(i int) session.TimingID { return p.TimingID(int(*p
 
 // growth returns by how much inclusive time grew.
 func (t *timings) growth(i int, now *session.TimingInclusive) (session.TimingInclusive, error) {
-	small, c := t.inclusive.At(i)
-	if c == nil {
-		times, calls, elapsed, eachCalls, eachElapsed := small.Sums()
-		c = &countedInclusive{times: quantity.Count(times), calls: quantity.Count(calls),
-			elapsed: quantity.Nanoseconds(elapsed), eachCalls: quantity.Count(eachCalls),
-			eachElapsed: quantity.Nanoseconds(eachElapsed)}
-	}
+	c := t.countedInclusive(i)
 	d := session.TimingInclusive{Times: now.Times - c.times, Calls: now.Calls - c.calls,
 		Elapsed: now.Elapsed - c.elapsed,
 		Waited:  now.Waited - c.waited, Waits: now.Waits.Sub(c.Waits), EachCalls: now.EachCalls - c.eachCalls,

@@ -13,15 +13,18 @@ import (
 // more whenever a session can be judged otherwise than before.
 const Edition = 5
 
-// Complete completes a session as analysis.Complete does, with what the rules find in it, and says how far it is.
-func Complete(w *session.Writer, tell func(percent int)) error {
-	return analysis.CompleteWith(w, tell, func(src *analysis.Source, to *session.Derived) error {
+// Complete completes a session as analysis.CompleteWith does, and with what the rules find in it. It tells how far it
+// is, in percent, and takes the sums of timings from who recorded them; both may be nil.
+func Complete(w *session.Writer, tell func(percent int), counted analysis.Counted) error {
+	c := analysis.Completion{Tell: tell, Counted: counted}
+	c.Also = func(src *analysis.Source, to *session.Derived) error {
 		x, err := judgeAll(src)
 		if err == nil {
 			to.RulesJudged, to.Findings = x.rows()
 		}
 		return err
-	})
+	}
+	return analysis.CompleteWith(w, c)
 }
 
 // judged is what all rules say of a session.

@@ -131,7 +131,7 @@ func checkStored(rt *rapid.T, s *session.Session) {
 		rt.Fatal(err)
 	}
 	defer w.Close()
-	if err := Complete(w, func(int) {}); err != nil {
+	if err := Complete(w, nil, nil); err != nil {
 		rt.Fatal(err)
 	}
 	if found, err := Check(w.Session); err != nil || len(found) > 0 {

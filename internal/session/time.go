@@ -1,6 +1,11 @@
 package session
 
-import "iter"
+import (
+	"fmt"
+	"iter"
+
+	"github.com/clrprof/clrprof/internal/columns"
+)
 
 // ReplaceProcessTimes adds rows, or replaces those of the same process.
 func (w *Writer) ReplaceProcessTimes(rows []ProcessTime) error {
@@ -144,10 +149,24 @@ func (s *Session) EachTimingInclusiveCount(fn func(*TimingInclusiveCount)) error
 	return scan(s, timingInclusiveCountTable, nil, fn)
 }
 
-// EachTimingExtreme calls fn for each row of timing_extreme as it was written: a later row of a timing replaces an
-// earlier one, whose ranges are within its own. The row is overwritten by the next one.
-func (s *Session) EachTimingExtreme(fn func(*TimingExtreme)) error {
-	return scan(s, timingExtremeTable, nil, fn)
+// ExtremeColumns are rows of timing_extreme, by column: numbers of TimingExtreme. Bounds are those of its Ranges, in
+// their order, each Min before Max.
+type ExtremeColumns struct {
+	Timings []int64
+	Bounds  [][]int64
+}
+
+// EachExtremeColumns calls fn with all rows of timing_extreme as they were written, some at a time, which the next ones
+// overwrite: a later row of a timing replaces an earlier one, whose ranges are within its own.
+func (s *Session) EachExtremeColumns(fn func(*ExtremeColumns)) error {
+	err := s.eachChunk(timingExtremeTable.name, len(timingExtremeTable.columns), nil, func(b *columns.Block) error {
+		fn(&ExtremeColumns{b.Columns[0], b.Columns[1:]})
+		return nil
+	})
+	if err != nil {
+		return s.explain(fmt.Errorf("reading table %s: %w", timingExtremeTable.name, err))
+	}
+	return nil
 }
 
 // TimingExtremes returns the table timing_extreme in the order of timing.

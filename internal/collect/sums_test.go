@@ -1,0 +1,54 @@
+package collect
+
+import (
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/clrprof/clrprof/internal/quantity"
+	"github.com/clrprof/clrprof/internal/session"
+)
+
+// checkSums compares the sums of the recording with those of the rows in its session.
+func (r *recordingTest) checkSums() {
+	r.t.Helper()
+	values, err := r.w.TimingValues()
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	want := map[session.TimingID]session.TimingValue{}
+	for _, v := range values {
+		sum := want[v.Timing]
+		want[v.Timing] = session.TimingValue{Timing: v.Timing, Calls: sum.Calls + v.Calls, Ended: sum.Ended + v.Ended,
+			Made: sum.Made + v.Made, Elapsed: sum.Elapsed + v.Elapsed, Waited: sum.Waited + v.Waited,
+			Waits: sum.Waits.Add(v.Waits)}
+	}
+	got := map[session.TimingID]session.TimingValue{}
+	r.rec.Sums().EachTiming(func(id session.TimingID, calls, made quantity.Count, elapsed quantity.Nanoseconds) {
+		got[id] = session.TimingValue{Timing: id, Calls: calls, Ended: calls, Made: made, Elapsed: elapsed}
+	}, func(v *session.TimingValue) { got[v.Timing] = *v })
+	if diff := cmp.Diff(want, got); diff != "" {
+		r.t.Errorf("sums of timings (-want +got):\n%s", diff)
+	}
+
+	folded, err := r.w.TimingInclusives()
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	wantFolded := map[session.TimingID]session.TimingInclusive{}
+	for _, v := range folded {
+		sum := wantFolded[v.Timing]
+		wantFolded[v.Timing] = session.TimingInclusive{Timing: v.Timing, Times: sum.Times + v.Times,
+			Calls: sum.Calls + v.Calls, Elapsed: sum.Elapsed + v.Elapsed, Waited: sum.Waited + v.Waited,
+			Waits: sum.Waits.Add(v.Waits), EachCalls: sum.EachCalls + v.EachCalls,
+			EachElapsed: sum.EachElapsed + v.EachElapsed, EachWaited: sum.EachWaited + v.EachWaited,
+			EachOffCPU: sum.EachOffCPU + v.EachOffCPU}
+	}
+	gotFolded := map[session.TimingID]session.TimingInclusive{}
+	r.rec.Sums().EachInclusive(func(v *session.TimingInclusive) { gotFolded[v.Timing] = *v })
+	if diff := cmp.Diff(wantFolded, gotFolded); diff != "" {
+		r.t.Errorf("sums of folded calls (-want +got):\n%s", diff)
+	}
+	timings, err := r.w.Timings()
+	if n := r.rec.Sums().Timings(); err != nil || n != len(timings) {
+		r.t.Errorf("%d timings, %d sums: %v", len(timings), n, err)
+	}
+}
