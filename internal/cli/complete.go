@@ -24,9 +24,15 @@ import (
 	"github.com/clrprof/clrprof/internal/symbols"
 )
 
+// made is what is known of a recorded session beside what it has.
+type made struct {
+	counted analysis.Counted // the sums of its timings; nil: nobody has them
+	names   *resolving       // its names and lines; nil: nobody looked for them
+}
+
 // complete brings a recorded session to its last state: names and lines, then the derived tables. It is right to
-// call for a session in any state but recording. Counted are the sums of its timings.
-func complete(n *notes, path string, counted analysis.Counted) error {
+// call for a session in any state but recording.
+func complete(n *notes, path string, of made) error {
 	// What the recording kept is of no more use, but by itself Go would look only after the heap had grown by what is
 	// read now.
 	runtime.GC()
@@ -40,7 +46,7 @@ func complete(n *notes, path string, counted analysis.Counted) error {
 		return err
 	}
 	if state == session.Recorded {
-		if err := resolve(n, w); err != nil {
+		if err := resolve(n, w, of.names); err != nil {
 			return err
 		}
 	}
@@ -48,7 +54,7 @@ func complete(n *notes, path string, counted analysis.Counted) error {
 		err := rules.Complete(w, func(percent int) {
 			spareMore()
 			n.work("adding up: %d %%", percent)
-		}, counted)
+		}, of.counted)
 		if err != nil {
 			return err
 		}
@@ -57,23 +63,55 @@ func complete(n *notes, path string, counted analysis.Counted) error {
 	return w.Close()
 }
 
-func resolve(n *notes, w *session.Writer) error {
-	in, err := symbols.Read(w.Session)
+// resolve stores names and lines: those that are known, or else it finds them.
+func resolve(n *notes, w *session.Writer, known *resolving) error {
+	if known == nil {
+		known = startResolving(w.Session, func(done, total int) {
+			n.work("names and lines: %d of %d modules, %d %%", done, total, 100*done/max(total, 1))
+		})
+	}
+	out, err := known.wait()
 	if err != nil {
 		return err
 	}
-	if in.Mine, err = mine(w.Session); err != nil {
-		return err
-	}
-	out := symbols.Resolve(in, symbols.OpenFile, func(done, total int) {
-		n.work("names and lines: %d of %d modules, %d %%", done, total, 100*done/max(total, 1))
-	})
 	return w.Batch(func() error {
 		if err := out.Write(w); err != nil {
 			return err
 		}
 		return w.SetState(session.Resolved)
 	})
+}
+
+// resolving finds names and lines while something else is done.
+type resolving struct {
+	done chan struct{} // closed at the end
+	out  symbols.Output
+	err  error // they were not looked for
+}
+
+// startResolving reads what names and lines are made from, and begins to find them. tell may be nil.
+func startResolving(s *session.Session, tell func(done, total int)) *resolving {
+	r := &resolving{done: make(chan struct{})}
+	in, err := symbols.Read(s)
+	if err == nil {
+		in.Mine, err = mine(s)
+	}
+	if err != nil {
+		r.err = err
+		close(r.done)
+		return r
+	}
+	go func() {
+		defer close(r.done)
+		r.out = symbols.Resolve(in, symbols.OpenFile, tell)
+	}()
+	return r
+}
+
+// wait returns what was found once it is.
+func (r *resolving) wait() (*symbols.Output, error) {
+	<-r.done
+	return &r.out, r.err
 }
 
 // optionMine is the key of --mine among the options that a session records.
@@ -167,7 +205,7 @@ func newRecoverCommand(e *environment) *cobra.Command {
 			if found.Running {
 				n.say("a process is still running: the session has what it did so far, and %s is kept", args[0])
 			}
-			if err := complete(n, output, found.Sums); err != nil {
+			if err := complete(n, output, made{counted: found.Sums}); err != nil {
 				return exit(exitUnwritable, fmt.Errorf("completing the session %s: %w", output, err))
 			}
 			n.say("session %s", output)

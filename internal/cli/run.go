@@ -92,6 +92,7 @@ type runFlags struct {
 	trace                  traceFlags
 	live                   string // address of the page, "" for none
 	ready                  readyFlag
+	names                  *resolving // names and lines of what was recorded; nil: nobody looked for them
 }
 
 func newRunCommand(e *environment) *cobra.Command {
@@ -301,6 +302,7 @@ func (r *runFlags) record(e *environment, notes *notes, options collect.Options,
 			notes.progress("recording: %s, %s", p.Age, plural(p.Processes, ".NET process", ".NET processes"))
 		}
 	}
+	options.OnNamed = func(s *session.Session) { r.names = startResolving(s, nil) }
 	page, err := r.servePage(notes, own.feed)
 	if err != nil {
 		return collect.Result{}, &livePage{}, err
@@ -312,7 +314,9 @@ func (r *runFlags) record(e *environment, notes *notes, options collect.Options,
 		page.open(path)
 	}
 	res, err := record(options)
-	own.close()
+	if own.close(); !res.Named {
+		r.names = nil
+	}
 	notes.clear()
 	ended.Do(notes.startWork)
 	return res, page, err
@@ -376,7 +380,7 @@ func (r *runFlags) failed(n *notes, res collect.Result, command []string, err er
 // finish resolves names, derives the sums, writes the call trace and prints the summary.
 func (r *runFlags) finish(e *environment, n *notes, res collect.Result) error {
 	path := res.Path
-	if err := complete(n, path, res.Sums); err != nil {
+	if err := complete(n, path, made{res.Sums, r.names}); err != nil {
 		return exit(exitUnwritable, fmt.Errorf("completing the session %s: %w", path, err))
 	}
 	if err := r.summarize(e, n, path); err != nil || r.trace.path == "" {

@@ -52,6 +52,7 @@ func (r *recordingTest) sync(now quantity.Nanoseconds) {
 func (r *recordingTest) finish() *session.Session {
 	r.t.Helper()
 	err := r.writer.SetState(session.Recorded)
+	r.checkSums()
 	if err := errors.Join(err, r.recorder.Close(), r.writer.Close()); err != nil {
 		r.t.Fatal(err)
 	}

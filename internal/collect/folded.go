@@ -24,7 +24,10 @@ type inclusiveSum struct {
 
 // findFolded gives those timings a row that have made folded calls for the first time: such calls have no paths, and
 // what is known of their time is shown as that of one node below their caller.
-func (t *times) findFolded(p *process, rows []wire.Timing) error {
+func (t *times) findFolded(p *process, h *wire.Header, rows []wire.Timing) error {
+	if t.over(h, rows) {
+		return nil
+	}
 	for i := range t.taken.Len() {
 		if t.below.at(i) != none {
 			continue

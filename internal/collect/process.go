@@ -176,6 +176,10 @@ func (p *process) sync(r *Recorder, now quantity.Nanoseconds, last bool) error {
 	if err := p.readSites(r, &found); err != nil {
 		return err
 	}
+	if err := p.times.findFolded(p, header, found.timings); err != nil {
+		return err
+	}
+	r.isNamed(last)
 	if err := p.times.sync(r, p, header, found.timings, last || p.over); err != nil {
 		return err
 	}

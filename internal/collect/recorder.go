@@ -50,8 +50,10 @@ type Recorder struct {
 	earlierName func(osID uint32) string
 	group       func(memory int64) int64 // see Options
 	allowed     func(pid int) int64
-	onEnd       func(percent int) // nil while the target runs
-	syncing     int               // of the processes, by number
+	onEnd       func(percent int)      // nil while the target runs
+	onNamed     func(*session.Session) // see Options; nil: nobody asks
+	named       int64                  // what the recording had described when it was called; 0: it was not
+	syncing     int                    // of the processes, by number
 	watched     watched
 	samples     samples
 	meters      *meters // nil: nobody asked for them
@@ -126,15 +128,15 @@ func (r *Recorder) sync(now quantity.Nanoseconds, last bool) error {
 	}
 	end := max(0, now-r.start) // a directory to recover can be older than the machine's last start
 	return r.rec.Batch(func() error {
+		for _, name := range r.failures {
+			if err := r.failed[name].write(r, end); err != nil {
+				return err
+			}
+		}
 		for i, name := range r.names {
 			r.syncing = i
 			if err := r.processes[name].sync(r, end, last); err != nil {
 				return fmt.Errorf("record arena %s: %w", name, corrupt(err))
-			}
-		}
-		for _, name := range r.failures {
-			if err := r.failed[name].write(r, end); err != nil {
-				return err
 			}
 		}
 		r.takeSamples(now, false, last)
@@ -152,6 +154,15 @@ func (r *Recorder) sync(now quantity.Nanoseconds, last bool) error {
 		r.applyAllLeft()
 		return r.rec.EndSlice(end)
 	})
+}
+
+// isNamed says in the last look, once it has read what the last process has, that all is there which names and lines
+// are made from.
+func (r *Recorder) isNamed(last bool) {
+	if last && r.onNamed != nil && r.syncing == len(r.names)-1 {
+		r.onNamed(r.rec.Session())
+		r.named, r.onNamed = r.rec.Described(), nil
+	}
 }
 
 // corrupt says that what cannot be is an arena's fault: only its process writes to it.
@@ -183,6 +194,15 @@ func (r *Recorder) report(part, row, rows int) {
 	done, all := float64(r.syncing*parts+part)+float64(row)/float64(rows), float64(len(r.names)*parts)
 	r.onEnd(int(100 * done / all))
 }
+
+// OnNamed makes the recorder call fn in its last look: see Options.
+func (r *Recorder) OnNamed(fn func(*session.Session)) { r.onNamed = fn }
+
+// isStillNamed says whether that was called, and nothing came since that names and lines are made from.
+func (r *Recorder) isStillNamed() bool { return r.named != 0 && r.named == r.rec.Described() }
+
+// Sums are those of the timings that are written.
+func (r *Recorder) Sums() *recording.Sums { return r.rec.Sums() }
 
 // OnEnd makes the recorder call fn when it writes what is left after the target's end, with how much of that is done.
 func (r *Recorder) OnEnd(fn func(percent int)) { r.onEnd = fn }

@@ -53,6 +53,9 @@ type Options struct {
 	OnBusy  func()                   // another process reads the session and keeps it from being written; may be nil
 	// the process to attach to does not let objects be followed, and is recorded without; nil: then it is not recorded
 	WithoutLifetime func()
+	// the target ended, and the session, which can be read until this returns, has all that names and lines are made
+	// from: see Result.Named; may be nil
+	OnNamed func(*session.Session)
 }
 
 // Progress is how far a recording is.
@@ -71,6 +74,7 @@ type Result struct {
 	Unmarked []instrument.MarkAt // of Options.MarkAt: nothing was marked there
 	Requests quantity.Count      // that were marked
 	Sums     *recording.Sums     // of what the session has of times; nil: it could not be written
+	Named    bool                // after Options.OnNamed nothing came that names and lines are made from
 	Unmet    []instrument.Limit  // of Options.Limits: no function was met that is meant
 	// functions that have no probes, and processes that can have none: Options.Limits does not limit what they do
 	Unlimited quantity.Count
@@ -201,6 +205,7 @@ func record(o Options, w *session.Writer, directory string, start quantity.Nanos
 		if last {
 			now = res.end(t, file, h, ended)
 			r.OnEnd(o.OnEnd)
+			r.OnNamed(o.OnNamed)
 			traced.drainLast()
 		}
 		err = r.sync(now, last)
@@ -398,7 +403,7 @@ func closeRecording(w *session.Writer, r *Recorder, age quantity.Nanoseconds, re
 	if err != nil {
 		return fmt.Errorf("%w: %w", ErrWrite, err)
 	}
-	res.Sums = r.rec.Sums()
+	res.Sums, res.Named = r.Sums(), r.isStillNamed()
 	return nil
 }
 
@@ -465,7 +470,7 @@ func Recover(directory, output string, force bool, facts map[string]string) (Rec
 	if err == nil && out.TraceErr == nil {
 		out.Trace, out.TraceErr = r.traced()
 	}
-	out.Running, out.Sums = r.Running(), r.rec.Sums()
+	out.Running, out.Sums = r.Running(), r.Sums()
 	err = errors.Join(err, r.Close(), w.Close())
 	if err != nil {
 		return Recovered{}, errors.Join(err, os.Remove(output))

@@ -1,16 +1,18 @@
-package collect
+package collect_test
 
 import (
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/clrprof/clrprof/internal/analysis"
 	"github.com/clrprof/clrprof/internal/quantity"
 	"github.com/clrprof/clrprof/internal/session"
 )
 
-// checkSums compares the sums of the recording with those of the rows in its session.
+// checkSums compares the sums of the recording with those of the rows in its session, and completes a copy of that with
+// them, which must be as if it had been computed from the rows.
 func (r *recordingTest) checkSums() {
 	r.t.Helper()
-	values, err := r.w.TimingValues()
+	values, err := r.writer.TimingValues()
 	if err != nil {
 		r.t.Fatal(err)
 	}
@@ -22,14 +24,14 @@ func (r *recordingTest) checkSums() {
 			Waits: sum.Waits.Add(v.Waits)}
 	}
 	got := map[session.TimingID]session.TimingValue{}
-	r.rec.Sums().EachTiming(func(id session.TimingID, calls, made quantity.Count, elapsed quantity.Nanoseconds) {
+	r.recorder.Sums().EachTiming(func(id session.TimingID, calls, made quantity.Count, elapsed quantity.Nanoseconds) {
 		got[id] = session.TimingValue{Timing: id, Calls: calls, Ended: calls, Made: made, Elapsed: elapsed}
 	}, func(v *session.TimingValue) { got[v.Timing] = *v })
 	if diff := cmp.Diff(want, got); diff != "" {
 		r.t.Errorf("sums of timings (-want +got):\n%s", diff)
 	}
 
-	folded, err := r.w.TimingInclusives()
+	folded, err := r.writer.TimingInclusives()
 	if err != nil {
 		r.t.Fatal(err)
 	}
@@ -43,12 +45,29 @@ func (r *recordingTest) checkSums() {
 			EachOffCPU: sum.EachOffCPU + v.EachOffCPU}
 	}
 	gotFolded := map[session.TimingID]session.TimingInclusive{}
-	r.rec.Sums().EachInclusive(func(v *session.TimingInclusive) { gotFolded[v.Timing] = *v })
+	r.recorder.Sums().EachInclusive(func(v *session.TimingInclusive) { gotFolded[v.Timing] = *v })
 	if diff := cmp.Diff(wantFolded, gotFolded); diff != "" {
 		r.t.Errorf("sums of folded calls (-want +got):\n%s", diff)
 	}
-	timings, err := r.w.Timings()
-	if n := r.rec.Sums().Timings(); err != nil || n != len(timings) {
+	timings, err := r.writer.Timings()
+	if n := r.recorder.Sums().Timings(); err != nil || n != len(timings) {
 		r.t.Errorf("%d timings, %d sums: %v", len(timings), n, err)
+	}
+	w, err := r.writer.InMemory()
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	defer w.Close()
+	if err := analysis.CompleteWith(w, analysis.Completion{Counted: r.recorder.Sums()}); err != nil {
+		r.t.Fatal(err)
+	}
+	violations, err := analysis.Check(w.Session)
+	for _, v := range violations {
+		if v.Rule == "stored" {
+			r.t.Errorf("completed with the sums: %v", v)
+		}
+	}
+	if err != nil {
+		r.t.Error(err)
 	}
 }

@@ -116,13 +116,11 @@ func (t *times) add(r *Recorder, p *process, h *wire.Header, rows []wire.Timing)
 	return nil
 }
 
-// sync reads what the arena's timings have counted, after add. In the last one of a process nothing is left for later.
+// sync reads what the arena's timings have counted, after add and findFolded. In the last one of a process nothing is
+// left for later.
 func (t *times) sync(r *Recorder, p *process, h *wire.Header, rows []wire.Timing, last bool) error {
 	if t.over(h, rows) {
 		return nil
-	}
-	if err := t.findFolded(p, rows); err != nil {
-		return err
 	}
 	if err := t.count(r, p, rows, last); err != nil {
 		return err

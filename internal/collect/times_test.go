@@ -433,6 +433,7 @@ func TestTimeKilledWithin(t *testing.T) {
 func (r *recordingTest) unchecked() *session.Session {
 	r.t.Helper()
 	err := r.writer.SetState(session.Recorded)
+	r.checkSums()
 	if err := errors.Join(err, r.recorder.Close(), r.writer.Close()); err != nil {
 		r.t.Fatal(err)
 	}

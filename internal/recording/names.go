@@ -167,6 +167,8 @@ func (p *Process) Body(row session.Body) session.BodyID {
 func (p *Process) WriteNames() error {
 	n, w := &p.names, p.recording.w
 	p.recording.watched.describe(n)
+	p.recording.described += int64(len(n.newModules) + len(n.newTypes) + len(n.replaceTypes) + len(n.newTypeArgs) +
+		len(n.newFunctions) + len(n.newFuncArgs) + len(n.newBodies))
 	err := cmp.Or(
 		w.InsertModules(n.newModules),
 		w.InsertTypes(n.newTypes),

@@ -37,6 +37,7 @@ type Recording struct {
 	totals    Totals
 	control   control
 	watched   watched
+	described int64 // rows written of what names and lines are made from, those written again included
 }
 
 // Totals is what has been written so far.
@@ -101,6 +102,13 @@ func (r *Recording) Totals() Totals {
 	totals.GCs = quantity.Count(r.next.gc)
 	return totals
 }
+
+// Described is how many rows are written of what names and lines of code are made from: as long as it stays the same,
+// so do these.
+func (r *Recording) Described() int64 { return r.described }
+
+// Session is the session that is written, to be read between two writes.
+func (r *Recording) Session() *session.Session { return r.w.Session }
 
 // Slices is how many slices have ended.
 func (r *Recording) Slices() int64 { return int64(r.lastSlice) }

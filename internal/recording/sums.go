@@ -31,6 +31,9 @@ func (s *Sums) Timings() int {
 	return n
 }
 
+// Release lets go of the sums, whoever else refers to them: there are none then.
+func (s *Sums) Release() { s.processes = nil }
+
 // EachTiming calls one of two functions with the sum of each timing of which something was counted: plain if all of
 // its calls ended and nothing was waited, which is so for most, and full, with a row of no slice that the next one
 // overwrites, for the others.

@@ -107,6 +107,7 @@ func (p *Process) WriteTree() error {
 		return err
 	}
 	t, w := &p.tree, p.recording.w
+	p.recording.described += int64(len(t.newInstructions))
 	if err := w.InsertInstructions(t.newInstructions); err != nil {
 		return err
 	}
