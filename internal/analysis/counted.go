@@ -18,6 +18,8 @@ type Counted interface {
 		full func(*session.TimingValue))
 	// EachInclusive calls fn with the sum of the folded calls of each timing that has some, in any order.
 	EachInclusive(fn func(*session.TimingInclusive))
+	// Release lets go of them: they are not asked for again.
+	Release()
 }
 
 // isCounted reports whether a table is one of those that Counted has the sums of.

@@ -69,9 +69,6 @@ func (d *Data) deriveTimePart(x *derivation, part derivedPart) {
 			x.UserTimes = append(x.UserTimes, session.UserTime{Function: t.Function, FromFunction: t.From.Function,
 				FromLine: t.From.Line, Time: t.Time})
 		}
-		if x.toStore {
-			d.attributed = nil // eight bytes for each node, of use again where something was allocated
-		}
 		return
 	}
 	if part == derivedTimePlaces {
@@ -82,7 +79,8 @@ func (d *Data) deriveTimePart(x *derivation, part derivedPart) {
 	folded := x.times.nodes.folded
 	switch part {
 	case derivedTimePaths:
-		if x.pathRows = d.pathTimes(x.callTree(), x.onPaths()); !x.toStore {
+		x.pathRows = d.pathTimes(x.callTree(), x.onPaths())
+		if x.pathRows.paths.belowAll(); !x.toStore { // several goroutines make the rows that are stored
 			x.PathTimes = x.pathRows.list()
 		}
 	case derivedTimeCalls:

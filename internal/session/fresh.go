@@ -36,7 +36,7 @@ func insertPacked[T any](s *Session, t table[T], rows []T) error {
 			return err
 		}
 		pack(&f.block, t, part) // here: who writes rows uses their memory again
-		s.packer.encode(f)
+		s.packer.encode(f, nil)
 	}
 	return nil
 }
@@ -64,10 +64,13 @@ func (s *Session) newChunk(table string, rises bool) (*fresh, error) {
 	return f, nil
 }
 
-// encode begins to encode a chunk, whose block has its rows.
-func (p *packer) encode(f *fresh) {
+// encode begins to encode a chunk, whose block has its rows once made returns; nil: it has.
+func (p *packer) encode(f *fresh, made func()) {
 	p.writing = append(p.writing, f)
 	go func() {
+		if made != nil {
+			made()
+		}
 		var err error
 		if f.data, err = f.block.Append(f.data[:0]); err == nil {
 			f.packed = p.encoder.EncodeAll(f.data, f.packed[:0])
@@ -75,45 +78,6 @@ func (p *packer) encode(f *fresh) {
 		}
 		f.err <- err
 	}()
-}
-
-// packing makes chunks of rows that come one by one.
-type packing[T any] struct {
-	table table[T]
-	chunk *fresh // nil: there are no rows that are not written
-	cells cells
-}
-
-// add adds a row.
-func (p *packing[T]) add(s *Session, row *T) error {
-	if p.chunk == nil {
-		var err error
-		if p.chunk, err = s.newChunk(p.table.name, p.table.order == "id"); err != nil {
-			return err
-		}
-		b := &p.chunk.block
-		b.Resize(maxChunkRows, len(p.table.columns))
-		p.cells = cells{mode: packCells, block: b, columns: b.Columns}
-	}
-	p.cells.next = 0
-	p.table.fields(&p.cells, row)
-	if p.cells.row++; p.cells.row == maxChunkRows {
-		p.end(s)
-	}
-	return nil
-}
-
-// end makes a chunk of the rows that there are.
-func (p *packing[T]) end(s *Session) {
-	if p.chunk == nil {
-		return
-	}
-	columns := p.chunk.block.Columns
-	for i := range columns {
-		columns[i] = columns[i][:p.cells.row]
-	}
-	s.packer.encode(p.chunk)
-	p.chunk = nil
 }
 
 // settle writes all chunks that were begun: before a transaction ends, and before rows are read or removed.

@@ -253,6 +253,16 @@ func (w *Writer) ResolveInstructions(rows []Instruction) error {
 // WriteDerived replaces the contents of all derived tables.
 func (w *Writer) WriteDerived(d *Derived) error {
 	return w.Batch(func() error {
+		if err := w.WriteDerivedTimes(d, nil, func(string) {}); err != nil {
+			return err
+		}
+		return w.WriteDerivedMemory(d)
+	})
+}
+
+// WriteDerivedMemory replaces the contents of the derived tables that are not of times alone.
+func (w *Writer) WriteDerivedMemory(d *Derived) error {
+	return w.Batch(func() error {
 		for _, write := range []func() error{
 			func() error { return rewrite(w, pathValueTable, d.Paths) },
 			func() error { return rewrite(w, callValueTable, d.Calls) },
@@ -274,7 +284,6 @@ func (w *Writer) WriteDerived(d *Derived) error {
 			func() error { return rewrite(w, typePathTable, d.TypePaths) },
 			func() error { return rewrite(w, ruleJudgedTable, d.RulesJudged) },
 			func() error { return rewrite(w, findingTable, d.Findings) },
-			func() error { return w.writeTimes(d) },
 		} {
 			if err := write(); err != nil {
 				return err

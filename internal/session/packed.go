@@ -109,6 +109,17 @@ func pack[T any](b *columns.Block, t table[T], rows []T) {
 	}
 }
 
+// packEach is pack of so many rows that are made one by one.
+func packEach[T any](b *columns.Block, t table[T], rows int, at func(row int) T) {
+	b.Resize(rows, len(t.columns))
+	c := cells{mode: packCells, block: b, columns: b.Columns}
+	var row T
+	for i := range rows {
+		row, c.row, c.next = at(i), i, 0
+		t.fields(&c, &row)
+	}
+}
+
 // span is a range of the first column of a table, both ends included.
 type span struct{ from, to int64 }
 

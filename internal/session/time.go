@@ -2,7 +2,6 @@ package session
 
 import (
 	"fmt"
-	"iter"
 
 	"github.com/clrprof/clrprof/internal/columns"
 )
@@ -70,42 +69,66 @@ func (w *Writer) InsertTimingBegan(rows []TimingBegan) error {
 	return put(w, add, timingBeganTable, rows)
 }
 
-// writeTimes replaces the contents of the derived tables of times.
-func (w *Writer) writeTimes(d *Derived) error {
-	for _, write := range []func() error{
-		func() error { return rewrite(w, pathTimeTable, d.PathTimes) },
-		func() error { return rewrite(w, callTimeTable, d.CallTimes) },
-		func() error { return rewrite(w, functionTimeTable, d.FunctionTimes) },
-		func() error { return rewrite(w, functionAwaitTable, d.Awaits) },
-		func() error { return rewrite(w, moduleTimeTable, d.ModuleTimes) },
-		func() error { return rewrite(w, lineTimeTable, d.LineTimes) },
-		func() error { return rewrite(w, instructionTimeTable, d.InstructionTimes) },
-		func() error { return rewrite(w, threadTimeTable, d.ThreadTimes) },
-		func() error { return rewrite(w, processTimeValueTable, d.ProcessTimes) },
-		func() error { return rewrite(w, userTimeTable, d.UserTimes) },
-	} {
-		if err := write(); err != nil {
-			return err
-		}
-	}
-	return nil
+// Derived tables of times whose rows can be made while others are written.
+const (
+	TableLineTime     = "line_time" // and instruction_time, which comes after it
+	TablePathTime     = "path_time"
+	TableCallTime     = "call_time"
+	TableFunctionTime = "function_time"
+	TableModuleTime   = "module_time"
+)
+
+// PathTimeRows are rows of the table path_time that are made when they are written: all at once are much memory.
+type PathTimeRows struct {
+	Rows int
+	At   func(row int) PathTime // called by several goroutines at once
 }
 
-// WritePathTimes replaces the contents of the table path_time, chunk by chunk: all rows at once are much memory.
-func (w *Writer) WritePathTimes(all iter.Seq[PathTime]) error {
+// WriteDerivedTimes replaces the contents of the derived tables of times, with paths in place of those of d unless they
+// are nil. It calls wait before it writes one of the tables above, whose rows may be made until then.
+func (w *Writer) WriteDerivedTimes(d *Derived, paths *PathTimeRows, wait func(table string)) error {
 	return w.Batch(func() error {
-		if err := rewrite(w, pathTimeTable, nil); err != nil {
-			return err
-		}
-		rows := packing[PathTime]{table: pathTimeTable}
-		for row := range all {
-			if err := rows.add(w.Session, &row); err != nil {
-				return w.explain(err)
+		for _, write := range []func() error{
+			func() error { return rewrite(w, userTimeTable, d.UserTimes) },
+			func() error { wait(TableLineTime); return rewrite(w, lineTimeTable, d.LineTimes) },
+			func() error { return rewrite(w, instructionTimeTable, d.InstructionTimes) },
+			func() error { return rewrite(w, threadTimeTable, d.ThreadTimes) },
+			func() error { return rewrite(w, processTimeValueTable, d.ProcessTimes) },
+			func() error { return rewrite(w, functionAwaitTable, d.Awaits) },
+			func() error { wait(TablePathTime); return w.writePathTimes(d, paths) },
+			func() error { wait(TableCallTime); return rewrite(w, callTimeTable, d.CallTimes) },
+			func() error { wait(TableFunctionTime); return rewrite(w, functionTimeTable, d.FunctionTimes) },
+			func() error { wait(TableModuleTime); return rewrite(w, moduleTimeTable, d.ModuleTimes) },
+		} {
+			if err := write(); err != nil {
+				return err
 			}
 		}
-		rows.end(w.Session)
 		return nil
 	})
+}
+
+// pathRowsAtOnce is how many rows a chunk of path_time has at most: its fifty columns take as much memory as a whole
+// chunk of other tables, and are made by all processors also where paths are some ten thousand.
+const pathRowsAtOnce = 1 << 14
+
+// writePathTimes replaces the contents of the table path_time, chunk by chunk. Chunks are made and encoded while the
+// next tables are written.
+func (w *Writer) writePathTimes(d *Derived, paths *PathTimeRows) error {
+	if err := rewrite(w, pathTimeTable, d.PathTimes); err != nil || paths == nil {
+		return err
+	}
+	for first := 0; first < paths.Rows; first += pathRowsAtOnce {
+		f, err := w.newChunk(pathTimeTable.name, pathTimeTable.order == "id")
+		if err != nil {
+			return w.explain(err)
+		}
+		rows := min(pathRowsAtOnce, paths.Rows-first)
+		w.packer.encode(f, func() {
+			packEach(&f.block, pathTimeTable, rows, func(i int) PathTime { return paths.At(first + i) })
+		})
+	}
+	return nil
 }
 
 // ProcessTimes returns the table process_time in the order of process.

@@ -98,12 +98,14 @@ func TestPathTimeList(t *testing.T) {
 	if list, err := w.PathTimeList(); list != nil || err != nil {
 		t.Errorf("rows that do not rise: %v, %v", list, err)
 	}
-	wrong := packing[PathTime]{table: unchecked}
-	if err := wrong.add(w.Session, &again[0]); err != nil {
+	wrong, err := w.newChunk(unchecked.name, false)
+	if err != nil {
 		t.Fatal(err)
 	}
-	wrong.chunk.block.Columns[pathFunctionColumn][0] = -1
-	wrong.end(w.Session)
+	w.packer.encode(wrong, func() {
+		pack(&wrong.block, unchecked, again)
+		wrong.block.Columns[pathFunctionColumn][0] = -1
+	})
 	if _, err := w.PathTimeList(); !errors.Is(err, ErrRange) {
 		t.Errorf("a function out of range: %v", err)
 	}
