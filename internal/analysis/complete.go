@@ -51,6 +51,7 @@ func CompleteWith(w *session.Writer, c Completion) error {
 	if c.Counted != nil {
 		c.Counted.Release()
 	}
+	w.ReleaseChunks()
 	if err := x.completeNodes(w, &c); err != nil {
 		return err
 	}
@@ -79,11 +80,7 @@ func (x *derivation) completeNodes(w *session.Writer, c *Completion) error {
 		}
 		return c.Also(&Source{session: w.Session, data: d, derived: x}, x.Derived)
 	}, func() error {
-		if x.times.nodes == nil {
-			return nil
-		}
 		x.need(derivedUserTimes)
-		x.callTree()
 		return nil
 	})
 	d.attributed = nil // eight bytes for each node, of use again where something was allocated

@@ -181,6 +181,14 @@ func (p *packer) taken() *chunk {
 	return &chunk{err: make(chan error, 1)}
 }
 
+// ReleaseChunks lets go of the memory that reads of packed tables would use again, some megabytes for each processor:
+// hardly any are to come.
+func (s *Session) ReleaseChunks() {
+	s.packer.mutex.Lock()
+	defer s.packer.mutex.Unlock()
+	s.packer.free = nil
+}
+
 // release gives a chunk back that is used no more.
 func (p *packer) release(c *chunk) {
 	p.mutex.Lock()
