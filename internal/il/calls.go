@@ -42,7 +42,7 @@ type CallFinder struct {
 
 // Calls finds calls in a method's code, in the order of the code. A variable is followed if all that the code stores in
 // it is one value, apart from null: also the field in which C# keeps the delegate that it made of a lambda expression.
-// Errors are those of Arrays.
+// Errors are those of Objects.
 func (f *CallFinder) Calls(body *Body) ([]Call, error) {
 	stored := &callsOf{finder: f, stored: map[storage]Value{}}
 	if err := follow[Value](body, f.Signature, stored); err != nil {

@@ -54,7 +54,7 @@ func (r *resolver) routeOf(f *moduleFile, row *session.Function) string {
 	return strings.Join(text[:min(len(text), maxRoutes)], session.RouteSeparator)
 }
 
-// findRoutes reads the code of all user modules that refer to ASP.NET Core, in the order of the session.
+// findRoutes reads the code of all user modules that refer to ASP.NET Core or gRPC, in the order of the session.
 func (r *resolver) findRoutes() *routes {
 	out := &routes{map[definition][]route{}, map[session.ProcessID][]convention{}}
 	if !r.in.ReadCode {
@@ -108,11 +108,11 @@ func (r *resolver) isUser(id session.ModuleID) bool {
 	return r.users[id]
 }
 
-// isWeb reports whether a module refers to ASP.NET Core.
+// isWeb reports whether a module refers to ASP.NET Core, or to gRPC.
 func (f *moduleFile) isWeb() bool {
 	if f.web == unknownYet {
 		f.web = isNot
-		if f.refersTo(aspNetCore) {
+		if f.refersTo(aspNetCore) || f.refersTo(grpc) {
 			f.web = is
 		}
 	}

@@ -25,6 +25,7 @@ const (
 	mapsDefault            // likewise, with a template of its own: (builder)
 	mapsHub                // gives a route to a hub of SignalR: (builder, template), of a type
 	mapsPages              // gives routes to Razor Pages: (builder)
+	mapsService            // gives routes to a service of gRPC: (builder), of a type
 	mapsBelow              // a function of user code that is given a builder
 	mapsValues             // makes an object of an anonymous type, which has default values of routes
 )
@@ -41,6 +42,7 @@ var mappings = map[string]map[string]mapping{
 	"EndpointRoutingApplicationBuilderExtensions": {"UseEndpoints": mapsIn},
 	"ControllerEndpointRouteBuilderExtensions": {"MapControllerRoute": mapsConvention,
 		"MapAreaControllerRoute": mapsArea, "MapDefaultControllerRoute": mapsDefault},
+	"GrpcEndpointRouteBuilderExtensions":       {"MapGrpcService": mapsService},
 	"HubEndpointRouteBuilderExtensions":        {"MapHub": mapsHub},
 	"RazorPagesEndpointRouteBuilderExtensions": {"MapRazorPages": mapsPages},
 }
@@ -103,7 +105,7 @@ func (m *routeMapper) mapCalls() (operands [][]byte) {
 		for row := uint32(1); row <= m.f.meta.Rows(table); row++ {
 			token := uint32(clrmeta.MakeToken(table, row))
 			switch m.kind(token) {
-			case mapsRoute, mapsIn, mapsConvention, mapsArea, mapsDefault, mapsHub, mapsPages, mapsBelow:
+			case mapsRoute, mapsIn, mapsConvention, mapsArea, mapsDefault, mapsHub, mapsPages, mapsService, mapsBelow:
 				operands = append(operands, binary.LittleEndian.AppendUint32(nil, token))
 			case mapsNothing, mapsGroup, mapsOn, mapsRoot, mapsValues:
 			}
@@ -228,6 +230,8 @@ func (m *methodCalls) add(c *il.Call) {
 		}
 	case mapsPages:
 		m.pagesOn = append(m.pagesOn, m.builder(c.Args[0]))
+	case mapsService:
+		m.addService(c.Token, m.builder(c.Args[0]))
 	case mapsBelow:
 		m.addBelow(c)
 	case mapsNothing, mapsGroup, mapsOn, mapsRoot, mapsValues:
