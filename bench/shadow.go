@@ -28,7 +28,7 @@ func (b *bench) shadow() error {
 	}
 	fmt.Fprintf(b.out, "\n## The shadow of the heap\n\nThe program of the pauses. Seconds to follow a recording of "+
 		"it, reading included: with a table of objects that is sorted and "+
-		"searched (internal/heap), and by the agent's own code. Counters and bytes: what is told of each collection.\n\n"+
+		"searched (internal/heap), and by the agent's own code. Counters and bytes: what is reported of each collection.\n\n"+
 		"| alive | events | table | shadow | counters | bytes |\n| ---: | ---: | ---: | ---: | ---: | ---: |\n")
 	for _, live := range []string{"100000", "1000000"} {
 		table, shadow, events, err := b.follow(dll, live)

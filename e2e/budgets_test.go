@@ -40,8 +40,9 @@ var (
 	allocated = regexp.MustCompile(`allocated ([\d,]+) bytes on its thread, and may allocate [\d,]+\.\n`)
 )
 
-// TestAllocationBudget: a test with a budget is told to have allocated what it did, to the byte, without clrprof and with
-// it; it fails if that is more than it may; and with clrprof the commands that it names say where and of which type.
+// TestAllocationBudget: a test with a budget is reported to have allocated what it did, to the byte, without clrprof
+// and with it; it fails if that is more than it may; and with clrprof the commands that it names say where and of
+// which type.
 func TestAllocationBudget(t *testing.T) {
 	t.Parallel()
 	p := newIntegration(t, "xunit/sample", "Debug", "testdata/budgets/Truth.cs")
@@ -59,8 +60,8 @@ func TestAllocationBudget(t *testing.T) {
 		t.Errorf("exit code %d, want that of dotnet test\n%s%s", r.exit, r.stdout, r.stderr)
 	}
 	checkTables(t, r.session)
-	told := compareBudgets(t, results)
-	compareBudgetSession(t, r.session, told)
+	reported := compareBudgets(t, results)
+	compareBudgetSession(t, r.session, reported)
 }
 
 // compareBudgets compares what the tests say with what their names say, and returns the message of BreaksItsBudget.
@@ -85,13 +86,13 @@ func compareBudgets(t *testing.T, results string) string {
 		if e := expects.FindStringSubmatch(r.Name); e != nil {
 			n++
 			if a := allocated.FindStringSubmatch(r.Message); a == nil || strings.ReplaceAll(a[1], ",", "") != e[1] {
-				t.Errorf("%s is told: %s", r.Name, r.Message)
+				t.Errorf("%s is reported: %s", r.Name, r.Message)
 			}
 		}
 		for name, why := range map[string]string{"Refused.Waits": "a part of it ran on other threads",
 			"Refused.ReturnsNothing": "only those that return a Task", "Refused.Throws": "its own"} {
 			if r.Name == name && !strings.Contains(r.Message, why) {
-				t.Errorf("%s is told: %s", name, r.Message)
+				t.Errorf("%s is reported: %s", name, r.Message)
 			}
 		}
 	}

@@ -149,8 +149,8 @@ func comparePausedLifetimes(t *testing.T, r result) {
 	}
 }
 
-// TestPausedOften: threads that pause and resume as fast as they can, some ten thousand times a second and more. What they
-// do between two pauses is in the session, once, and each pause is.
+// TestPausedOften: threads that pause and resume as fast as they can, some ten thousand times a second and more. What
+// they do between two pauses is in the session, once, and each pause is.
 func TestPausedOften(t *testing.T) {
 	t.Parallel()
 	const threads, pauses = 4, 10_000
@@ -187,7 +187,7 @@ func TestPausedOften(t *testing.T) {
 }
 
 // TestManyMarks: a program that marks in a loop takes a sixteenth of the agent's memory, and no more: what is refused
-// is told to the program and to whoever reads, and objects are as exact as ever.
+// is reported to the program and to whoever reads, and objects are as exact as ever.
 func TestManyMarks(t *testing.T) {
 	t.Parallel()
 	in := dotnettest.Need(t)

@@ -158,7 +158,8 @@ func TestMemoryIsLocked(t *testing.T) {
 	}
 }
 
-// TestMemoryIsDumped: the runtime's createdump, which it runs on a crash if so told, with all memory and with the heap.
+// TestMemoryIsDumped: the runtime's createdump, which it runs on a crash if so configured, with all memory and with
+// the heap.
 func TestMemoryIsDumped(t *testing.T) {
 	t.Parallel()
 	runtimes := slices.DeleteFunc(dotnettest.Need(t).Runtimes(), func(r dotnettest.Runtime) bool {

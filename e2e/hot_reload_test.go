@@ -9,7 +9,7 @@ import (
 )
 
 // TestHotReload: a library can be changed while it runs, as it can without clrprof, and its calls are recorded before
-// and after, by hooks. What needs probes in its code is told not to be there.
+// and after, by hooks. What needs probes in its code is reported not to be there.
 func TestHotReload(t *testing.T) {
 	t.Parallel()
 	source, err := os.ReadFile("../testdata/targets/HotReload/Program.cs")

@@ -27,12 +27,12 @@ func eachInstruments(t *testing.T, fn func(t *testing.T, r dotnettest.Runtime, d
 // toldByInstruments is what the target said that its counters would be.
 func toldByInstruments(t *testing.T, stdout string) map[string]float64 {
 	t.Helper()
-	told, _, ended := strings.Cut(stdout, "ready\n")
+	reported, _, ended := strings.Cut(stdout, "ready\n")
 	if !ended {
 		t.Fatalf("the target did not get to its end:\n%s", stdout)
 	}
 	out := map[string]float64{}
-	for line := range strings.Lines(told) {
+	for line := range strings.Lines(reported) {
 		at := strings.LastIndexByte(strings.TrimSpace(line), ' ')
 		value, err := strconv.ParseFloat(strings.TrimSpace(line[at:]), 64)
 		if err != nil {
@@ -259,7 +259,8 @@ func TestInstrumentsOfServer(t *testing.T) {
 	}
 }
 
-// TestInstrumentsPublished: programs as they are delivered are measured, or say that they are not; in any case they run.
+// TestInstrumentsPublished: programs as they are delivered are measured, or say that they are not; in any case they
+// run.
 func TestInstrumentsPublished(t *testing.T) {
 	t.Parallel()
 	trimmed := deliveries[len(deliveries)-1]

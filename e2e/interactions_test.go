@@ -86,16 +86,16 @@ func compareInteractions(t *testing.T, r result) {
 	}
 	have := query[row](t, r.session, `SELECT kind, text, function, line, calls AS count, failed, ended, unwaited,
 		total_ns, coalesce(min_ns, 0) AS min_ns, coalesce(max_ns, 0) AS max_ns FROM interactions`)
-	type told struct {
+	type reported struct {
 		Kind, Text    string
 		Line          int64
 		Count, Failed int64
 		Ended         bool
 	}
-	var want, got []told
+	var want, got []reported
 	truth := truthRows[interactionTruth](t, r.stdout, "interaction")
 	for _, w := range truth {
-		want = append(want, told{w.Kind, w.Text, w.Line, w.Count, w.Failed, true})
+		want = append(want, reported{w.Kind, w.Text, w.Line, w.Count, w.Failed, true})
 	}
 	for _, h := range have {
 		if h.Text == "never" {
@@ -104,7 +104,7 @@ func compareInteractions(t *testing.T, r result) {
 			}
 			continue
 		}
-		got = append(got, told{h.Kind, h.Text, h.Line, h.Count, h.Failed, h.Ended == h.Count})
+		got = append(got, reported{h.Kind, h.Text, h.Line, h.Count, h.Failed, h.Ended == h.Count})
 		for _, w := range truth {
 			if w.Kind == h.Kind && w.Text == h.Text && w.Line == h.Line && (h.Total < w.Least || h.Total > w.Most) {
 				t.Errorf("%s took %d ns, its caller measured %d, and itself %d", h.Text, h.Total, w.Most, w.Least)
@@ -114,9 +114,11 @@ func compareInteractions(t *testing.T, r result) {
 			t.Errorf("%s: least, most and sum do not fit: %+v", h.Text, h)
 		}
 	}
-	sortTold := func(a, b told) int { return strings.Compare(a.Kind+a.Text, b.Kind+b.Text)*1000 + int(a.Line-b.Line) }
-	slices.SortFunc(want, sortTold)
-	slices.SortFunc(got, sortTold)
+	sortReported := func(a, b reported) int {
+		return strings.Compare(a.Kind+a.Text, b.Kind+b.Text)*1000 + int(a.Line-b.Line)
+	}
+	slices.SortFunc(want, sortReported)
+	slices.SortFunc(got, sortReported)
 	if d := cmp.Diff(want, got); d != "" {
 		t.Errorf("interactions (-truth +session): %s", d)
 	}

@@ -63,8 +63,8 @@ func TestLifetimeWalks(t *testing.T) {
 	}
 }
 
-// TestLifetimeDeaf takes the events away at the fortieth collection: what survived is not known then, which is told,
-// and the program runs to its end.
+// TestLifetimeDeaf takes the events away at the fortieth collection: what survived is not known then, which is
+// reported, and the program runs to its end.
 func TestLifetimeDeaf(t *testing.T) {
 	t.Parallel()
 	in := dotnettest.Need(t)

@@ -127,7 +127,7 @@ func recordAndKill(t *testing.T, target *exec.Cmd, word string) (path string, co
 }
 
 // TestLifetimeEndsWhileItIsRead: a process that ends by itself while what it did is read, which takes long after
-// thousands of collections, is told as a whole. The first reading begins a second after the start of clrprof: other
+// thousands of collections, is reported as a whole. The first reading begins a second after the start of clrprof: other
 // tests would delay one or the other, so none runs meanwhile.
 func TestLifetimeEndsWhileItIsRead(t *testing.T) {
 	in := dotnettest.Need(t)
@@ -241,8 +241,8 @@ func TestLifetimeManyThreads(t *testing.T) {
 	}
 }
 
-// TestLifetimeManyObjects: a hundred million objects, all dead in the end, each after a collection or two. Their bytes do
-// not fit into 32 bits; on the oldest runtime, where the numbers are no larger for that, it is a tenth.
+// TestLifetimeManyObjects: a hundred million objects, all dead in the end, each after a collection or two. Their
+// bytes do not fit into 32 bits; on the oldest runtime, where the numbers are no larger for that, it is a tenth.
 func TestLifetimeManyObjects(t *testing.T) {
 	t.Parallel()
 	in := dotnettest.Need(t)

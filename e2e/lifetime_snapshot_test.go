@@ -106,7 +106,7 @@ func compareHeap(t *testing.T, r result, types int) {
 		}
 	}
 	if n < types {
-		t.Errorf("the target told of %d types", n)
+		t.Errorf("the target reported %d types", n)
 	}
 }
 

@@ -50,8 +50,8 @@ func TestLifetimeStatics(t *testing.T) {
 	}
 }
 
-// TestLifetimeStaticsChurn takes the snapshot while threads begin and end, at a collection that the program asks for and
-// at the last one.
+// TestLifetimeStaticsChurn takes the snapshot while threads begin and end, at a collection that the program asks for
+// and at the last one.
 func TestLifetimeStaticsChurn(t *testing.T) {
 	t.Parallel()
 	for i, when := range []string{"1", "end"} {
@@ -82,7 +82,7 @@ func compareStatics(t *testing.T, r result, instances bool) {
 		}
 	}
 	if n < 20 {
-		t.Errorf("the target told of %d types", n)
+		t.Errorf("the target reported %d types", n)
 	}
 	left := query[struct{ Classes int }](t, r.session, "SELECT statics_left_out AS classes FROM snapshot")
 	if len(left) != 1 || left[0].Classes == 0 && !instances {

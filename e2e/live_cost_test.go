@@ -22,7 +22,7 @@ var liveCost = flag.Bool("live-cost", false, "measure what watching a recording 
 // watchedFor is how many messages are measured.
 const watchedFor = 40
 
-// asking asks a web server for orders until it is told to stop, and tells of every hundredth.
+// asking asks a web server for orders until it is asked to stop, and reports every hundredth.
 func asking(address string, hundred chan<- bool, stop <-chan bool) error {
 	defer close(hundred)
 	for i := 1; ; i++ {
@@ -62,9 +62,9 @@ func used(t *testing.T, pid int) time.Duration {
 	return time.Duration(ticks) * time.Second / 100
 }
 
-// TestLiveCost measures, when it is asked to, what it costs to watch a web server under load in a browser: the page for a
-// message, and the collector of a core; both by processor time. docs/live.md has the figures. How long something takes
-// is no test.
+// TestLiveCost measures, when it is asked to, what it costs to watch a web server under load in a browser: the page
+// for a message, and the collector of a core; both by processor time. docs/live.md has the figures. How long
+// something takes is no test.
 func TestLiveCost(t *testing.T) {
 	if !*liveCost {
 		t.Skip("a measurement: go test ./e2e -run TestLiveCost -v -args -live-cost")
@@ -100,9 +100,9 @@ func TestLiveCost(t *testing.T) {
 			for webtest.Eval[int](b, number) < first+watchedFor {
 				<-hundred
 			}
-			told := webtest.Eval[int](b, number) - first
-			each := (b.Worked() - worked) / time.Duration(told)
-			t.Logf("the page works for %v for each of %d messages", each.Round(10*time.Microsecond), told)
+			reported := webtest.Eval[int](b, number) - first
+			each := (b.Worked() - worked) / time.Duration(reported)
+			t.Logf("the page works for %v for each of %d messages", each.Round(10*time.Microsecond), reported)
 			shares[i] = (used(t, p.cmd.Process.Pid) - collector).Seconds() / time.Since(from).Seconds()
 			b.Do(chromedp.Navigate("about:blank"))
 			continue

@@ -99,7 +99,7 @@ type sums struct {
 	names            map[string]int64
 	gcs              []live.GC
 	pauses           []live.Pause
-	counters         map[string]live.Counter // as they were told last
+	counters         map[string]live.Counter // as they were reported last
 }
 
 func plusNumbers(a, b live.Numbers) live.Numbers {
@@ -267,18 +267,18 @@ func (s *sums) compareEvents(t *testing.T, session string) {
 		Level      string
 		Begin, End int64
 	}
-	var told []pause
+	var reported []pause
 	for i, p := range s.pauses {
 		if p.Ended != (i%2 == 1) {
 			t.Errorf("pauses: %+v", s.pauses)
 		}
 		if p.Ended {
-			told = append(told, pause{p.Level, int64(p.Begin), int64(p.End)})
+			reported = append(reported, pause{p.Level, int64(p.Begin), int64(p.End)})
 		}
 	}
 	want := query[pause](t, session, `SELECT level AS "Level", begin_ns AS "Begin", end_ns AS "End" FROM pause ORDER BY id`)
-	if len(want) != 1 || !slices.Equal(told, want) {
-		t.Errorf("messages tell of the pauses %+v, the session of %+v", told, want)
+	if len(want) != 1 || !slices.Equal(reported, want) {
+		t.Errorf("messages tell of the pauses %+v, the session of %+v", reported, want)
 	}
 	type value struct {
 		Name  string

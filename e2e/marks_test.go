@@ -118,13 +118,13 @@ func compareMarks(t *testing.T, r result, module string) {
 		}
 	}
 	for name := range have {
-		if _, told := want[name]; unknown[name] || !told {
+		if _, reported := want[name]; unknown[name] || !reported {
 			delete(have, name) // of the classes that count
 			delete(want, name)
 		}
 	}
 	if len(want) < 10 {
-		t.Errorf("the target told of %d functions", len(want))
+		t.Errorf("the target reported %d functions", len(want))
 	}
 	if d := cmp.Diff(want, have); d != "" {
 		t.Errorf("marks (-truth +session): %s", d)

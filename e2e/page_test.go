@@ -20,7 +20,7 @@ import (
 var pageAddress = regexp.MustCompile(`watch it at (http://127\.0\.0\.1:\d+)(/\?token=\w+)\n`)
 
 // watchRun records Echo with a live page, watches it until the program has ended by a signal, and returns what the
-// session has of it, which is what was told; the page shows the session then.
+// session has of it, which is what was reported; the page shows the session then.
 func (s *sandbox) watchRun(runtime dotnettest.Runtime, end unix.Signal) (*process, live.Numbers) {
 	t := s.t
 	t.Helper()
@@ -40,7 +40,7 @@ func (s *sandbox) watchRun(runtime dotnettest.Runtime, end unix.Signal) (*proces
 	recorded := query[live.Numbers](t, filepath.Join(s.out, "s.clrprof"),
 		"SELECT sum(allocations) AS allocations, sum(bytes) AS bytes FROM site_value")[0]
 	if sum != recorded || total != recorded {
-		t.Errorf("told were %+v in sum, in the end %+v; the session has %+v", sum, total, recorded)
+		t.Errorf("reported were %+v in sum, in the end %+v; the session has %+v", sum, total, recorded)
 	}
 	if state := pageState(t, client, found[1]); state != "complete" {
 		t.Errorf("the page shows a session that is %s", state)
@@ -48,7 +48,7 @@ func (s *sandbox) watchRun(runtime dotnettest.Runtime, end unix.Signal) (*proces
 	return p, recorded
 }
 
-// TestRunLive watches a program as a browser does: what is told adds up to the session, which the page then shows,
+// TestRunLive watches a program as a browser does: what is reported adds up to the session, which the page then shows,
 // until Ctrl-C.
 func TestRunLive(t *testing.T) {
 	t.Parallel()
@@ -70,8 +70,8 @@ func TestRunLive(t *testing.T) {
 	}
 }
 
-// TestRunLiveKilled kills a program that is watched: what was told up to then is what the session has, which the page
-// then shows.
+// TestRunLiveKilled kills a program that is watched: what was reported up to then is what the session has, which the
+// page then shows.
 func TestRunLiveKilled(t *testing.T) {
 	t.Parallel()
 	in := dotnettest.Need(t)
@@ -86,7 +86,7 @@ func TestRunLiveKilled(t *testing.T) {
 	}
 }
 
-// TestViewRecording watches the recording of another clrprof, by the id of the process: what is told adds up to the
+// TestViewRecording watches the recording of another clrprof, by the id of the process: what is reported adds up to the
 // session, which the page then shows.
 func TestViewRecording(t *testing.T) {
 	t.Parallel()
@@ -112,7 +112,7 @@ func TestViewRecording(t *testing.T) {
 	recorded := query[live.Numbers](t, filepath.Join(s.out, "s.clrprof"),
 		"SELECT sum(allocations) AS allocations, sum(bytes) AS bytes FROM site_value")[0]
 	if sum != recorded || total != recorded {
-		t.Errorf("told were %+v in sum, in the end %+v; the session has %+v", sum, total, recorded)
+		t.Errorf("reported were %+v in sum, in the end %+v; the session has %+v", sum, total, recorded)
 	}
 	if state := pageState(t, client, address); state != "complete" {
 		t.Errorf("the page shows a session that is %s", state)
@@ -154,7 +154,7 @@ func pageState(t *testing.T, client *http.Client, address string) string {
 	return have.State
 }
 
-// watchLive follows what is told until the session is there. begun is called with the first message.
+// watchLive follows what is reported until the session is there. begun is called with the first message.
 func watchLive(t *testing.T, client *http.Client, at string, begun func()) (sum, total live.Numbers) {
 	t.Helper()
 	got, err := client.Get(at + "/api/live")

@@ -53,12 +53,12 @@ func TestPublished(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			r := mustRecord(t, delivered(t, "Shapes", tt.properties))
-			told := r
+			reported := r
 			// it asks for types when it first uses them: the runtime's objects are on those lines, too
 			if tt.name == "precompiled" {
-				told = withoutLines(r)
+				reported = withoutLines(r)
 			}
-			compareTruth(t, told, runtime)
+			compareTruth(t, reported, runtime)
 			checkReadable(t, r.session, "Shapes.dll")
 		})
 	}

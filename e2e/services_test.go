@@ -380,7 +380,7 @@ func (x *service) otherBuild() {
 	x.s.refused(124, x.pid, "agent of another version of clrprof", "start process")
 }
 
-// TestAttachUsers: root records another user's service; a user without the right is told which one is missing.
+// TestAttachUsers: root records another user's service; a user without the right learns which one is missing.
 func TestAttachUsers(t *testing.T) {
 	t.Parallel()
 	if os.Getuid() != 0 {

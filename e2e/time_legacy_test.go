@@ -21,7 +21,7 @@ var legacy = way{name: "legacy", env: []string{"DOTNET_LegacyExceptionHandling=1
 const legacySeeds = 2
 
 // TestTimeLegacyExceptions compares the calls, the ends and the stacks of a program on .NET 9 and 10 with those of the
-// same program on .NET 9 with the exception handling of the runtimes before, of which other events are told.
+// same program on .NET 9 with the exception handling of the runtimes before, of which other events are reported.
 func TestTimeLegacyExceptions(t *testing.T) {
 	t.Parallel()
 	in := dotnettest.Need(t)

@@ -158,7 +158,7 @@ func compileHere(t *testing.T, lines int, record func(*exec.Cmd) result) (r resu
 	return r, dll, readJitted(t, list)
 }
 
-// readJitted reads which methods the JIT has compiled at the lowest tier, of what it was told to write.
+// readJitted reads which methods the JIT has compiled at the lowest tier, of what it was asked to write.
 func readJitted(t *testing.T, list string) map[string]bool {
 	t.Helper()
 	text, err := os.ReadFile(list)
@@ -233,8 +233,8 @@ func TestPrecompiledCompiler(t *testing.T) {
 		len(plain), len(more), len(all))
 }
 
-// TestPrecompiledCallsAnywhere records functions of the core library that precompiled code of every assembly may have in
-// it, of which no image's list tells.
+// TestPrecompiledCallsAnywhere records functions of the core library that precompiled code of every assembly may have
+// in it, of which no image's list tells.
 func TestPrecompiledCallsAnywhere(t *testing.T) {
 	t.Parallel()
 	calls := func(by []string) map[call]int64 {

@@ -91,7 +91,7 @@ func compareOwnCalls(t *testing.T, r result, module string) {
 		}
 	}
 	if own == 0 {
-		t.Errorf("the target told nothing of its own functions")
+		t.Errorf("the target reported nothing of its own functions")
 	}
 	for f, of := range got.functions {
 		if f.Module != module && of.began > 0 {

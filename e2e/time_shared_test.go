@@ -47,7 +47,7 @@ public static class Program {
 }
 
 // TestSharedCodeAtOnce: code that several functions share is run by other threads from the moment on in which it is
-// compiled, and each call is counted for the function that it is of, even before the runtime has told of the code.
+// compiled, and each call is counted for the function that it is of, even before the runtime has reported the code.
 func TestSharedCodeAtOnce(t *testing.T) {
 	t.Parallel()
 	in := dotnettest.Need(t)

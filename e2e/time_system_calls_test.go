@@ -157,9 +157,9 @@ func compareSystemCalls(t *testing.T, r result, asked int64) {
 	}
 }
 
-// compareNames: of each call of a function it is known which system calls there were, which the target knows itself where
-// nobody else did anything: two readings of its two counters, and what the function is for. Sums by name are those of the
-// list.
+// compareNames: of each call of a function it is known which system calls there were, which the target knows itself
+// where nobody else did anything: two readings of its two counters, and what the function is for. Sums by name are
+// those of the list.
 func compareNames(t *testing.T, r result, asked int64) {
 	t.Helper()
 	sums, compared := map[string]int64{}, 0
@@ -201,22 +201,23 @@ func compareNames(t *testing.T, r result, asked int64) {
 	for _, g := range view[group](t, r.session, "events", "--by", "system-call") {
 		grouped[g.Name] = g.Calls
 	}
-	told := map[string]int64{}
+	reported := map[string]int64{}
 	for _, g := range query[struct {
 		Name  string `json:"name"`
 		Calls int64  `json:"calls"`
 	}](t, r.session, `SELECT c.name, sum(e.calls) AS calls FROM system_event_call e JOIN system_call c USING (number) GROUP BY c.name`) {
-		told[g.Name] = g.Calls
+		reported[g.Name] = g.Calls
 	}
 	if d := cmp.Diff(sums, grouped); d != "" {
 		t.Errorf("by name (-list +groups)\n%s", d)
 	}
-	if d := cmp.Diff(sums, told); d != "" {
+	if d := cmp.Diff(sums, reported); d != "" {
 		t.Errorf("by name (-list +tables)\n%s", d)
 	}
 }
 
-// compareActed: what does nothing but to make system calls that do not block has no application time, and is not blocked.
+// compareActed: what does nothing but to make system calls that do not block has no application time, and is not
+// blocked.
 func compareActed(t *testing.T, r result) {
 	t.Helper()
 	type row struct {
@@ -247,7 +248,7 @@ func compareActed(t *testing.T, r result) {
 	}
 }
 
-// TestSystemCallsRefused: a user without the right is told what is missing, and nothing is started. A target that has
+// TestSystemCallsRefused: a user without the right learns what is missing, and nothing is started. A target that has
 // less rights than its clrprof is recorded without system calls, which is a loss, and with all that needs no right.
 func TestSystemCallsRefused(t *testing.T) {
 	t.Parallel()

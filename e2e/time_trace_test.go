@@ -95,8 +95,8 @@ func sequences(events []tracedEvent) map[string]string {
 	return sequences
 }
 
-// toldSequences are those that a TimeSequence knows itself.
-func toldSequences(output string) map[string]string {
+// reportedSequences are those that a TimeSequence knows itself.
+func reportedSequences(output string) map[string]string {
 	out := map[string]string{}
 	for line := range strings.Lines(output) {
 		if name, events, ok := strings.Cut(strings.TrimSuffix(line, "\n"), ":"); ok {
@@ -196,7 +196,7 @@ func TestTrace(t *testing.T) {
 				cmd.Env = append(cmd.Env, w.env...)
 				file := filepath.Join(t.TempDir(), "t.csv")
 				r := mustRecordTime(t, cmd, append(flags, "--trace", file)...)
-				if d := cmp.Diff(toldSequences(r.stdout), sequences(readTrace(t, file))); d != "" {
+				if d := cmp.Diff(reportedSequences(r.stdout), sequences(readTrace(t, file))); d != "" {
 					t.Errorf("sequences (-want +have)\n%.3000s", d)
 				}
 				compareTraced(t, r.session, checkNesting(t, readTrace(t, file), true))
@@ -298,8 +298,8 @@ func readChrome(t *testing.T, path string) chromeTrace {
 	return out
 }
 
-// TestTraceLimit: a trace that is full ends, and one whose events come too fast has gaps. What is there and what is lost
-// is all that was, to the last event, and what is there is well-formed.
+// TestTraceLimit: a trace that is full ends, and one whose events come too fast has gaps. What is there and what is
+// lost is all that was, to the last event, and what is there is well-formed.
 func TestTraceLimit(t *testing.T) {
 	t.Parallel()
 	in := dotnettest.Need(t)
@@ -356,9 +356,9 @@ func TestTraceRing(t *testing.T) {
 		t.Fatalf("exit code %d\n%s", r.exit, r.stderr)
 	}
 	events := readTrace(t, file)
-	told, kept, lost := toldSequences(r.stdout), sequences(events), 0
+	reported, kept, lost := reportedSequences(r.stdout), sequences(events), 0
 	for name, have := range kept {
-		if want, ok := told[name]; !ok || have == "" || !strings.HasSuffix(want, have) {
+		if want, ok := reported[name]; !ok || have == "" || !strings.HasSuffix(want, have) {
 			t.Errorf("%s ends with %.300s, the trace with %.300s", name, want[max(0, len(want)-len(have)):], have)
 		}
 	}
@@ -423,8 +423,8 @@ func checkTraceStatus(t *testing.T, s *sandbox, fill string) {
 	}
 }
 
-// TestTraceKilled: of a target that is killed all events are there that were, and of a clrprof that is killed, too, when
-// recover has put them together.
+// TestTraceKilled: of a target that is killed all events are there that were, and of a clrprof that is killed, too,
+// when recover has put them together.
 func TestTraceKilled(t *testing.T) {
 	t.Parallel()
 	in := dotnettest.Need(t)
@@ -458,7 +458,7 @@ func TestTraceKilled(t *testing.T) {
 				t.Errorf("exit code %d: %s", r.exit, r.stderr)
 			}
 			events := readTrace(t, filepath.Join(s.out, "t.csv"))
-			if d := cmp.Diff(toldSequences(output), sequences(events)); d != "" {
+			if d := cmp.Diff(reportedSequences(output), sequences(events)); d != "" {
 				t.Errorf("sequences (-want +have)\n%.3000s", d)
 			}
 			checkNesting(t, events, false)

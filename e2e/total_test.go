@@ -16,8 +16,8 @@ import (
 type moment struct{ pid, length int }
 
 // TestTotal compares the bytes of all objects but frozen ones with what the runtime says was allocated at the same
-// moment, GC.GetTotalAllocatedBytes(true): equal to the byte. Each target is run on the newest runtime and on others in turn;
-// TestTruth compares on each of them object by object.
+// moment, GC.GetTotalAllocatedBytes(true): equal to the byte. Each target is run on the newest runtime and on others
+// in turn; TestTruth compares on each of them object by object.
 //
 // Server GC has two heaps, and collects nothing in the background: see noBackground.
 func TestTotal(t *testing.T) {
@@ -93,19 +93,19 @@ func TestTotalBackground(t *testing.T) {
 	}
 }
 
-// total is what was counted in a process up to a moment, and what the runtime told.
+// total is what was counted in a process up to a moment, and what the runtime reported.
 type total struct {
 	moment
-	told, counted, frozen, lost, all int64
+	reported, counted, frozen, lost, all int64
 }
 
-// check asserts that both are the same, and that what was counted is what the runtime told, object by object.
+// check asserts that both are the same, and that what was counted is what the runtime reported, object by object.
 func (m total) check(t *testing.T) {
 	t.Helper()
-	if m.told != m.counted || m.lost != 0 || m.counted+m.frozen != m.all {
-		t.Errorf("process %d: %d bytes were counted, %d are frozen, %d lost; the runtime told of %d, and has a total "+
+	if m.reported != m.counted || m.lost != 0 || m.counted+m.frozen != m.all {
+		t.Errorf("process %d: %d bytes were counted, %d are frozen, %d lost; the runtime reported %d, and has a total "+
 			"of %d, which is %+d",
-			m.pid, m.counted, m.frozen, m.lost, m.all, m.told, m.told-m.counted)
+			m.pid, m.counted, m.frozen, m.lost, m.all, m.reported, m.reported-m.counted)
 	}
 }
 
@@ -115,7 +115,7 @@ func checkTotals(t *testing.T, cmd *exec.Cmd, processes int) {
 	cmd.Env = append(cmd.Env, noBackground)
 	for _, total := range takeTotals(t, cmd, processes) {
 		t.Logf("process %d: %d bytes, %d more in the runtime's total, %d frozen", total.pid, total.counted,
-			total.told-total.counted, total.frozen)
+			total.reported-total.counted, total.frozen)
 		total.check(t)
 	}
 }
@@ -143,19 +143,19 @@ func takeTotals(t *testing.T, cmd *exec.Cmd, processes int) []total {
 	var out []total
 	eachLine(t, truth, func(line string) {
 		var m moment
-		var told int64
-		if _, err := fmt.Sscan(line, &m.pid, &m.length, &told); err != nil {
+		var reported int64
+		if _, err := fmt.Sscan(line, &m.pid, &m.length, &reported); err != nil {
 			t.Fatalf("%q: %v", line, err)
 		}
 		found, ok := have[m]
 		if !ok {
 			t.Errorf("process %d: the agent did not see its last array", m.pid)
 		}
-		found.told = told
+		found.reported = reported
 		out = append(out, found)
 	})
 	if len(out) < processes {
-		t.Fatalf("%d processes told their total, not %d", len(out), processes)
+		t.Fatalf("%d processes reported their total, not %d", len(out), processes)
 	}
 	return out
 }

@@ -12,7 +12,7 @@ import (
 	"github.com/clrprof/clrprof/internal/dotnettest"
 )
 
-// way is how a program is compiled and what the runtime is told.
+// way is how a program is compiled and how the runtime is set.
 type way struct {
 	name    string
 	options dotnettest.Options

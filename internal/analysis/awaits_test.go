@@ -113,7 +113,7 @@ func TestAwaits(t *testing.T) {
 	})
 }
 
-// TestAwaitsUnknown: how long a method waited is not told if a call may be missing, and nothing if calls are not
+// TestAwaitsUnknown: how long a method waited is not known if a call may be missing, and nothing if calls are not
 // recorded that say where it began.
 func TestAwaitsUnknown(t *testing.T) {
 	for name, c := range map[string]struct {
@@ -141,9 +141,9 @@ func TestAwaitsUnknown(t *testing.T) {
 		"no framework": {func(a *awaitSession) {
 			a.ProcessTimes[0].Instrument = session.InstrumentMine
 		}, 1, false},
-		"more resumptions":      {func(a *awaitSession) { a.call(a.pool, 90, a.machine) }, 1, false},
-		"the start is unknown":  {func(a *awaitSession) { a.Functions[a.start-1].RawName = "Other" }, 0, false},
-		"no suspension is told": {func(a *awaitSession) { a.Functions[a.await-1].RawName = "Other" }, 0, false},
+		"more resumptions":          {func(a *awaitSession) { a.call(a.pool, 90, a.machine) }, 1, false},
+		"the start is unknown":      {func(a *awaitSession) { a.Functions[a.start-1].RawName = "Other" }, 0, false},
+		"no suspension is reported": {func(a *awaitSession) { a.Functions[a.await-1].RawName = "Other" }, 0, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			a := newAwaitSession(100)

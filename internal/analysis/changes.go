@@ -54,7 +54,7 @@ func checkGCs(s *session.Session, sel Selection, numbers ...int64) error {
 	return nil
 }
 
-// boundaries are, for each process, the collections that told what changed, and where their tellings begin and end:
+// boundaries are, for each process, the collections that reported what changed, and where their reports begin and end:
 // numbers in ascending order, of which the first is 0, the start.
 type boundaries map[session.ProcessID][]boundary
 
@@ -120,19 +120,19 @@ func (d *Data) gcScope(sel Selection) (*gcScope, error) {
 	if err := checkGCs(d.session, sel, sel.GCs.After, sel.GCs.To); err != nil {
 		return nil, err
 	}
-	told, err := readBoundaries(d.session)
+	reported, err := readBoundaries(d.session)
 	if err != nil {
 		return nil, err
 	}
-	if len(told) == 0 {
+	if len(reported) == 0 {
 		return nil, ErrNoChanges
 	}
 	out := &gcScope{spans: map[session.ProcessID]GCSpan{}, sign: map[session.GCID]int64{}, from: math.MaxInt64,
 		wanted: make([]bool, len(d.Sites)), whole: make([]bool, len(d.Sites))}
-	for p := range told {
-		span := told.widen(p, sel.GCs)
+	for p := range reported {
+		span := reported.widen(p, sel.GCs)
 		out.spans[p] = span
-		for _, at := range told[p][1:] {
+		for _, at := range reported[p][1:] {
 			switch {
 			case span.To == 0 && at.number <= span.After:
 				out.sign[at.gc] = -1

@@ -13,7 +13,7 @@ import (
 // changes checks what changed from one collection to the next: for each site it adds up to what became of its objects,
 // for each collection to what it found dead, and for each generation to what was in it.
 func (c *checker) changes(s *session.Session, d *Data, v *Lifetimes, l *lifetimeTables) error {
-	told, err := readBoundaries(s)
+	reported, err := readBoundaries(s)
 	if err != nil {
 		return err
 	}
@@ -27,8 +27,8 @@ func (c *checker) changes(s *session.Session, d *Data, v *Lifetimes, l *lifetime
 	}
 	c.toldTwice(l)
 	sums := c.changesOfSites(d, v, births, deaths)
-	c.toldAll(d, v, l, told, sums)
-	c.deathsByCollection(told, deaths, l)
+	c.checkReported(d, v, l, reported, sums)
+	c.deathsByCollection(reported, deaths, l)
 	c.heaps(l)
 	return nil
 }
@@ -95,9 +95,9 @@ func (c *checker) changesOfSites(d *Data, v *Lifetimes, births []session.GCBirth
 	return sums
 }
 
-// toldAll checks processes whose last collection told what changed, and which ended as they should: what died is in the
-// changes, site by site.
-func (c *checker) toldAll(d *Data, v *Lifetimes, l *lifetimeTables, told boundaries, sums []Lifetime) {
+// checkReported checks processes whose last collection reported what changed, and which ended as they should: what
+// died is in the changes, site by site.
+func (c *checker) checkReported(d *Data, v *Lifetimes, l *lifetimeTables, reported boundaries, sums []Lifetime) {
 	lost, last := map[session.ProcessID]bool{}, map[session.ProcessID]int64{}
 	for _, x := range l.losses {
 		lost[x.Process] = lost[x.Process] || x.Reason == session.LossChanges
@@ -107,8 +107,8 @@ func (c *checker) toldAll(d *Data, v *Lifetimes, l *lifetimeTables, told boundar
 	}
 	whole := map[session.ProcessID]bool{}
 	for _, p := range d.Processes {
-		n := len(told[p.ID])
-		whole[p.ID] = n > 0 && told[p.ID][n-1].number == last[p.ID] && p.EndState == session.EndExited &&
+		n := len(reported[p.ID])
+		whole[p.ID] = n > 0 && reported[p.ID][n-1].number == last[p.ID] && p.EndState == session.EndExited &&
 			!l.cut[p.ID] && !lost[p.ID]
 	}
 	for i := range sums {
@@ -120,14 +120,14 @@ func (c *checker) toldAll(d *Data, v *Lifetimes, l *lifetimeTables, told boundar
 }
 
 // deathsByCollection checks that the dead of the sites are those that the collections found.
-func (c *checker) deathsByCollection(told boundaries, deaths []session.GCDeath, l *lifetimeTables) {
+func (c *checker) deathsByCollection(reported boundaries, deaths []session.GCDeath, l *lifetimeTables) {
 	type key struct {
-		gc         session.GCID // that told
+		gc         session.GCID // that reported
 		generation int64
 	}
 	teller := map[session.GCID]session.GCID{}
 	for _, g := range l.gcs {
-		for _, b := range told[g.Process] {
+		for _, b := range reported[g.Process] {
 			if b.number >= g.Number && b.gc != 0 {
 				teller[g.ID] = b.gc
 				break

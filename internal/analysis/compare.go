@@ -33,11 +33,11 @@ type Change struct {
 	InOld, InNew bool   // has a value there
 	Old, New     int64  // of several runs the mean
 
-	number int32      // of its key
-	told   bool       // it is known what it is about
-	runs   [2][]int64 // by side
-	moved  bool
-	stack  func([]byte) []byte
+	number    int32      // of its key
+	described bool       // it is known what it is about
+	runs      [2][]int64 // by side
+	moved     bool
+	stack     func([]byte) []byte
 }
 
 // Delta is by how much the value grew.
@@ -86,7 +86,7 @@ type Comparison struct {
 
 // At returns a change by its position, with what it is about. There can be a million, of which a person sees some.
 func (c *Comparison) At(i int) *Change {
-	if x := &c.Changes[i]; c.about == nil || x.told {
+	if x := &c.Changes[i]; c.about == nil || x.described {
 		return x
 	}
 	same := func(k int) bool {
@@ -102,7 +102,7 @@ func (c *Comparison) At(i int) *Change {
 	list := c.Changes[from:to]
 	for k := range list {
 		c.about(&list[k])
-		list[k].told = true
+		list[k].described = true
 	}
 	sortChanges(list, func(x, y int32) int {
 		return cmp.Or(cmp.Compare(list[x].Name, list[y].Name), cmp.Compare(list[x].Key, list[y].Key))

@@ -6,10 +6,10 @@ import (
 	"github.com/clrprof/clrprof/internal/session"
 )
 
-// maxComparedStack bounds the functions of a stack that are told: a stack can be 65,536 deep.
+// maxComparedStack bounds the functions of a stack that are named: a stack can be 65,536 deep.
 const maxComparedStack = 64
 
-// comparedStack collects the functions of a stack, the leaf first, as far as they are told. There can be a million
+// comparedStack collects the functions of a stack, the leaf first, as far as they are named. There can be a million
 // stacks.
 type comparedStack struct {
 	names  [maxComparedStack]string
@@ -25,11 +25,11 @@ func (s *comparedStack) add(name string) {
 
 // appendTo appends the stack from the root on.
 func (s *comparedStack) appendTo(out []byte) []byte {
-	told := min(s.length, maxComparedStack)
-	if more := s.length - told; more > 0 {
+	named := min(s.length, maxComparedStack)
+	if more := s.length - named; more > 0 {
 		out = fmt.Appendf(out, "… %d more › ", more)
 	}
-	for i := told - 1; i >= 0; i-- {
+	for i := named - 1; i >= 0; i-- {
 		out = append(out, s.names[i]...)
 		if i > 0 {
 			out = append(out, " › "...)

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// TestComparedStack: a stack is told from the root on, the functions nearest to its leaf.
+// TestComparedStack: a stack is described from the root on, the functions nearest to its leaf.
 func TestComparedStack(t *testing.T) {
 	for _, length := range []int{0, 1, 2, maxComparedStack, maxComparedStack + 1, 1000} {
 		var s comparedStack

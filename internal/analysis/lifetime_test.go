@@ -227,13 +227,13 @@ func TestCompleteTells(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer w.Close()
-		var told []int
-		if err := CompleteWith(w, Completion{Tell: func(percent int) { told = append(told, percent) },
+		var reported []int
+		if err := CompleteWith(w, Completion{Tell: func(percent int) { reported = append(reported, percent) },
 			Also: func(src *Source, _ *session.Derived) error { _, err := src.Uses(nil); return err }}); err != nil {
 			t.Fatal(err)
 		}
-		if !slices.IsSorted(told) || len(told) < 4 || told[len(told)-1] != 100 {
-			t.Errorf("%s: %d", name, told)
+		if !slices.IsSorted(reported) || len(reported) < 4 || reported[len(reported)-1] != 100 {
+			t.Errorf("%s: %d", name, reported)
 		}
 	}
 }

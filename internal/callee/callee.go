@@ -97,8 +97,8 @@ func siblings(folder string) []string {
 	return out
 }
 
-// Find returns the function that is declared; false: it is in no file that can be read, or cannot be told from others
-// of its name. Then it has the path and MVID of the module with its type, if there is one.
+// Find returns the function that is declared; false: it is in no file that can be read, or cannot be distinguished
+// from others of its name. Then it has the path and MVID of the module with its type, if there is one.
 func (f *Finder) Find(d *Declared) (Function, bool) {
 	from := f.open(d.Module)
 	if from == nil {

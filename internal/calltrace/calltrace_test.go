@@ -97,8 +97,8 @@ func TestMerged(t *testing.T) {
 	compare(t, "totals", Totals{Events: 6}, totals)
 }
 
-// TestGap: of calls that ended while events were lost the end is told where the gap begins; those whose beginning was
-// lost are told as such; what was on the stack all the time goes on.
+// TestGap: of calls that ended while events were lost the end is where the gap begins; those whose beginning was
+// lost are marked as such; what was on the stack all the time goes on.
 func TestGap(t *testing.T) {
 	s := newStore(t, math.MaxInt64)
 	add(s, 1, 1, enter(10, 1, 1), enter(11, 2, 2), enter(12, 3, 3))
@@ -129,7 +129,8 @@ func acted(thread, at, until int64) Record {
 }
 
 // TestSystem: what the operating system did is within the interval of its thread, also where its begin is rounded to
-// before that or the exception is in the middle of it; while events are lost, after the last one, and where there is none.
+// before that or the exception is in the middle of it; while events are lost, after the last one, and where there is
+// none.
 func TestSystem(t *testing.T) {
 	s := newStore(t, math.MaxInt64)
 	add(s, 1, 1, enter(10, 1, 1), enter(20, 2, 2), wire.TraceEvent{Ticks: 25, Value: 3, What: 2<<wire.TraceKindBits | wire.TraceThrown},
@@ -161,8 +162,8 @@ func TestSystem(t *testing.T) {
 	compare(t, "totals", Totals{Events: 5, Missed: 3, System: 8}, totals)
 }
 
-// TestSystemOfLast: of a thread of which the last events are kept there is what the operating system did since the first
-// of these, and the rest is counted, also that of threads of which none is kept.
+// TestSystemOfLast: of a thread of which the last events are kept there is what the operating system did since the
+// first of these, and the rest is counted, also that of threads of which none is kept.
 func TestSystemOfLast(t *testing.T) {
 	s := ring(t, 1)
 	add(s, 1, 1, enter(1, 1, 1), enter(2, 2, 2))

@@ -248,7 +248,8 @@ type thread struct {
 	last    int64 // time of the last record
 	open    []call
 	part    []byte
-	// What the operating system did and is not told yet, and how often it did before the first event that is kept.
+	// What the operating system did and is not in an event yet, and how often it did before the first event that is
+	// kept.
 	acted       []Record
 	actedBefore uint64
 	actedUntil  int64 // the end of the last one

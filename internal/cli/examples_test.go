@@ -35,7 +35,7 @@ func checkExample(t *testing.T, line string) {
 	script := "clrprof() { printf '%s\\n' \"$@\" >&3; }; { " + line + "; } >/dev/null"
 	out := exec.Command("sh", "-c", script)
 	out.Dir = t.TempDir()
-	words, err := os.Create(filepath.Join(out.Dir, "words")) // of its own: what a shell cannot find is told on stderr
+	words, err := os.Create(filepath.Join(out.Dir, "words")) // of its own: what a shell cannot find is said on stderr
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -43,11 +43,11 @@ func checkExample(t *testing.T, line string) {
 	out.ExtraFiles = []*os.File{words}
 	out.Env = []string{"PATH=", "GITHUB_STEP_SUMMARY=/dev/null"}
 	_ = out.Run() // what comes behind a pipe need not be there
-	told, err := os.ReadFile(words.Name())
+	reported, err := os.ReadFile(words.Name())
 	if err != nil {
 		t.Fatal(err)
 	}
-	args := strings.Split(strings.TrimSuffix(string(told), "\n"), "\n")
+	args := strings.Split(strings.TrimSuffix(string(reported), "\n"), "\n")
 	cmd, rest, err := newRoot(&environment{}).Find(args)
 	if err != nil {
 		t.Errorf("%s: %v", line, err)

@@ -227,7 +227,7 @@ func (r *reportFlags) run(e *environment, cmd *cobra.Command, args []string) err
 	if cmd.Flags().Changed("limit") {
 		table.Limit(r.limit)
 	}
-	if format != asText { // where a program reads, a person is told on the side
+	if format != asText { // where a program reads, a person reads it on the side
 		tell(e, words.Notes(append(table.Notes, table.Losses...)))
 	}
 	if n := table.Left(); n > 0 {

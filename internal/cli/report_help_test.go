@@ -72,16 +72,16 @@ func testHelpFits(t *testing.T, cmd *cobra.Command, help string, most int) {
 	}
 }
 
-// TestViewHelp: the help of a view says what each of its columns is, and tells of the flags that the view takes and others
-// do not; what is common to all of them is in one place.
+// TestViewHelp: the help of a view says what each of its columns is, and tells of the flags that the view takes and
+// others do not; what is common to all of them is in one place.
 func TestViewHelp(t *testing.T) {
 	cmd := newReportCommand(&environment{})
 	var common bytes.Buffer
 	writeCommonHelp(&common, cmd)
-	told := map[string]bool{"help": true}
+	reported := map[string]bool{"help": true}
 	isTold := func(help string) {
 		cmd.LocalFlags().VisitAll(func(f *pflag.Flag) {
-			told[f.Name] = told[f.Name] || strings.Contains(help, "--"+f.Name+" ")
+			reported[f.Name] = reported[f.Name] || strings.Contains(help, "--"+f.Name+" ")
 		})
 	}
 	isTold(common.String())
@@ -110,7 +110,7 @@ func TestViewHelp(t *testing.T) {
 		}
 	}
 	cmd.LocalFlags().VisitAll(func(f *pflag.Flag) {
-		if !told[f.Name] {
+		if !reported[f.Name] {
 			t.Errorf("no help says what --%s does", f.Name)
 		}
 	})

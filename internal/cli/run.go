@@ -466,7 +466,7 @@ func (r *runFlags) choose(changed func(string) bool) error {
 	return r.chooseEvents(changed)
 }
 
-// checkMine refuses patterns that name no modules, or that the agent cannot be told.
+// checkMine refuses patterns that name no modules, or that the agent cannot get.
 func (r *runFlags) checkMine() error {
 	if _, err := compileMine(r.plan.mine); err != nil {
 		return exit(exitUsage, err)
@@ -613,7 +613,7 @@ func (r *runFlags) checkProbes() error {
 	return nil
 }
 
-// probesVariable is what the agent is told, which takes hooks if it is told nothing.
+// probesVariable is what the agent gets, which takes hooks if it gets nothing.
 func (r *runFlags) probesVariable() string {
 	if r.probes == probesIL || r.probes == probesAuto && r.plan.instrument != string(instrument.All) {
 		return probesIL

@@ -24,9 +24,9 @@ func TestMemoryShares(t *testing.T) {
 	}
 }
 
-// TestDataSets: which flags record what, and what the agent is told.
+// TestDataSets: which flags record what, and what the agent gets.
 func TestDataSets(t *testing.T) {
-	type told struct {
+	type reported struct {
 		Mode                     string
 		Lifetime, Time, NoMemory bool
 		Instrument               string
@@ -36,25 +36,25 @@ func TestDataSets(t *testing.T) {
 	}
 	for _, c := range []struct {
 		flags string
-		want  told
+		want  reported
 	}{
-		{"", told{Mode: "memory,lifetime", Lifetime: true, Instrument: "boundary", Set: "{}"}},
-		{"--lifetime", told{Mode: "memory,lifetime", Lifetime: true, Instrument: "boundary", Set: "{}"}},
-		{"--memory", told{Mode: "memory", Instrument: "boundary", Set: "{}"}},
-		{"--memory --lifetime", told{Mode: "memory,lifetime", Lifetime: true, Instrument: "boundary", Set: "{}"}},
-		{"--lifetime=false", told{Mode: "memory", Instrument: "boundary", Set: "{}"}},
-		{"--time", told{Mode: "time", Time: true, NoMemory: true, Instrument: "boundary", Set: "{}"}},
-		{"--time --lifetime=false", told{Mode: "time", Time: true, NoMemory: true, Instrument: "boundary", Set: "{}"}},
-		{"--time --memory", told{Mode: "memory,time", Time: true, Instrument: "boundary", Set: "{}"}},
-		{"--time --lifetime", told{Mode: "memory,lifetime,time", Lifetime: true, Time: true, Instrument: "boundary",
+		{"", reported{Mode: "memory,lifetime", Lifetime: true, Instrument: "boundary", Set: "{}"}},
+		{"--lifetime", reported{Mode: "memory,lifetime", Lifetime: true, Instrument: "boundary", Set: "{}"}},
+		{"--memory", reported{Mode: "memory", Instrument: "boundary", Set: "{}"}},
+		{"--memory --lifetime", reported{Mode: "memory,lifetime", Lifetime: true, Instrument: "boundary", Set: "{}"}},
+		{"--lifetime=false", reported{Mode: "memory", Instrument: "boundary", Set: "{}"}},
+		{"--time", reported{Mode: "time", Time: true, NoMemory: true, Instrument: "boundary", Set: "{}"}},
+		{"--time --lifetime=false", reported{Mode: "time", Time: true, NoMemory: true, Instrument: "boundary", Set: "{}"}},
+		{"--time --memory", reported{Mode: "memory,time", Time: true, Instrument: "boundary", Set: "{}"}},
+		{"--time --lifetime", reported{Mode: "memory,lifetime,time", Lifetime: true, Time: true, Instrument: "boundary",
 			Set: "{}"}},
-		{"--time --memory --lifetime", told{Mode: "memory,lifetime,time", Lifetime: true, Time: true,
+		{"--time --memory --lifetime", reported{Mode: "memory,lifetime,time", Lifetime: true, Time: true,
 			Instrument: "boundary", Set: "{}"}},
 		{"--time --instrument mine --exclude-small --include A.*,B --exclude C",
-			told{Mode: "time", Time: true, NoMemory: true, Instrument: "mine", Small: 16,
+			reported{Mode: "time", Time: true, NoMemory: true, Instrument: "mine", Small: 16,
 				Rules: []string{"+A.*", "+B", "-C"},
 				Set:   `{"exclude":["C"],"exclude_small":16,"include":["A.*","B"],"instrument":"mine"}`}},
-		{"--time --exclude-small=24", told{Mode: "time", Time: true, NoMemory: true, Instrument: "boundary", Small: 24,
+		{"--time --exclude-small=24", reported{Mode: "time", Time: true, NoMemory: true, Instrument: "boundary", Small: 24,
 			Set: `{"exclude_small":24}`}},
 	} {
 		r := &runFlags{}
@@ -71,7 +71,7 @@ func TestDataSets(t *testing.T) {
 			t.Fatal(c.flags, err)
 		}
 		l := o.Launch
-		have := told{o.Facts[session.KeyMode], l.Lifetime, l.Time, l.NoMemory, l.Instrument, l.Small, l.Rules,
+		have := reported{o.Facts[session.KeyMode], l.Lifetime, l.Time, l.NoMemory, l.Instrument, l.Small, l.Rules,
 			o.Facts[session.KeyOptions]}
 		if diff := cmp.Diff(c.want, have); diff != "" {
 			t.Errorf("%q: %s", c.flags, diff)

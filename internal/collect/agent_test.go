@@ -24,7 +24,8 @@ import (
 
 var update = flag.Bool("update", false, "make the seed arena of internal/wire anew")
 
-// agent returns the directory with the agent and the made-up runtime of agent/test, compiled with more flags if need be.
+// agent returns the directory with the agent and the made-up runtime of agent/test, compiled with more flags if need
+// be.
 func agent(t *testing.T, flags ...string) string {
 	t.Helper()
 	return dotnettest.Native(t, append([]string{"../../agent/test/build.sh", "gcc", dotnettest.NativeOut}, flags...)...)
@@ -47,8 +48,8 @@ func scenarios(bin, dir string, names ...string) *exec.Cmd {
 		names...)...)
 }
 
-// TestAgentScenarios runs all of the agent's own tests and records every arena that they leave: what was told to the
-// agent is in the session, or counted as lost.
+// TestAgentScenarios runs all of the agent's own tests and records every arena that they leave: what was reported to
+// the agent is in the session, or counted as lost.
 func TestAgentScenarios(t *testing.T) {
 	bin, dir := agent(t), arenaDirectory(t)
 	out, err := scenarios(bin, dir).CombinedOutput()
@@ -72,16 +73,16 @@ func TestAgentScenarios(t *testing.T) {
 func recordScenario(t *testing.T, dir string) {
 	t.Helper()
 	var want quantity.Amount
-	told, err := os.ReadFile(filepath.Join(dir, "totals"))
+	reported, err := os.ReadFile(filepath.Join(dir, "totals"))
 	if err == nil {
-		_, err = fmt.Sscan(string(told), &want.Allocations, &want.Bytes)
+		_, err = fmt.Sscan(string(reported), &want.Allocations, &want.Bytes)
 	}
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Logf("recording %s", dir)
 	r := &recordingTest{t: t, dir: dir, path: filepath.Join(arenaDirectory(t), "s.clrprof")}
-	if filepath.Base(dir) == "time_calls_cut" { // what no runtime does is told there
+	if filepath.Base(dir) == "time_calls_cut" { // what no runtime does is reported there
 		r.expected = "calls: "
 	}
 	r.begin(collect.Filter{})
@@ -89,7 +90,7 @@ func recordScenario(t *testing.T, dir string) {
 	s := r.finish()
 	have := total(t, s)
 	for _, l := range get[session.Loss](t)(s.Losses()) {
-		if l.IsMissing() && l.Reason != session.LossUntracked { // those were told of their survival alone
+		if l.IsMissing() && l.Reason != session.LossUntracked { // those were reported as survivors alone
 			have = have.Add(l.Amount)
 		}
 	}
@@ -150,13 +151,13 @@ func TestRecordWhileRunning(t *testing.T) {
 		r.sync(collect.Monotonic())
 	}
 	s := r.finish()
-	slices, told := len(get[session.Slice](t)(s.Slices())), quantity.Amount{}
+	slices, reported := len(get[session.Slice](t)(s.Slices())), quantity.Amount{}
 	b, err := os.ReadFile(filepath.Join(r.dir, "totals"))
 	if err == nil {
-		_, err = fmt.Sscan(string(b), &told.Allocations, &told.Bytes)
+		_, err = fmt.Sscan(string(b), &reported.Allocations, &reported.Bytes)
 	}
-	if have := total(t, s); err != nil || have != told || slices < 2 {
-		t.Errorf("have %+v in %d slices, want %+v, %v", have, slices, told, err)
+	if have := total(t, s); err != nil || have != reported || slices < 2 {
+		t.Errorf("have %+v in %d slices, want %+v, %v", have, slices, reported, err)
 	}
 }
 

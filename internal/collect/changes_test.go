@@ -72,7 +72,7 @@ func TestChanges(t *testing.T) {
 	r.check()
 }
 
-// TestCutChanges: what a collection that did not end told is not in the session.
+// TestCutChanges: what a collection that did not end reported is not in the session.
 func TestCutChanges(t *testing.T) {
 	r, a := newRecording(t), newArena(1)
 	a.Sites[0].Objects, a.Sites[0].Bytes = 10, 240

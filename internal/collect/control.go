@@ -21,7 +21,7 @@ var controlOps = map[uint32]steer.Op{wire.ControlStart: steer.Start, wire.Contro
 
 // controls is by whom the recording is changed, beside the programs themselves, whose changes are in their logs.
 type controls struct {
-	file   *arena.Control // nil: nobody is told
+	file   *arena.Control // nil: nobody reads it
 	markAt []instrument.MarkAt
 	met    []bool // of these: there was a mark
 	limits []instrument.Limit
@@ -193,7 +193,7 @@ func (r *Recorder) Mark(name, text, source string) {
 	r.rec.Mark(session.Mark{Time: Monotonic() - r.start, Name: name, Text: text, Source: source})
 }
 
-// steer takes the file by which agents are told what is to be recorded; first: what the level of all is at first.
+// steer takes the file by which agents learn what is to be recorded; first: what the level of all is at first.
 func (r *Recorder) steer(file *arena.Control, first steer.Level) {
 	r.control.file = file
 	if first.Suspended > 0 {
@@ -204,7 +204,7 @@ func (r *Recorder) steer(file *arena.Control, first steer.Level) {
 	}
 }
 
-// createControl makes the file by which agents are told what is to be recorded; first: what the level of all is at
+// createControl makes the file by which agents learn what is to be recorded; first: what the level of all is at
 // first.
 func createControl(directory string, first steer.Level) (*arena.Control, error) {
 	file, err := arena.CreateControl(directory)

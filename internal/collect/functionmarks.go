@@ -17,7 +17,7 @@ var pointNames = [wire.Points]string{wire.PointAfter: " end", wire.PointTop: " t
 // markedFunction is a function whose calls or returns the agent marks.
 type markedFunction struct {
 	module, typ, method string            // as patterns know them
-	told                [wire.Points]bool // there was a mark at this point
+	marked              [wire.Points]bool // there was a mark at this point
 }
 
 func newMarkedFunction(module string, row *session.Function) *markedFunction {
@@ -59,8 +59,8 @@ func (p *process) addFunctionMark(r *Recorder, record *wire.FunctionMark) error 
 	thread, _ := p.threads.id(record.Thread)
 	r.rec.Mark(session.Mark{Time: quantity.Nanoseconds(record.TimeNS) - r.start, Name: name, Process: p.rec.ID(),
 		Thread: thread, Source: session.MarkFunction})
-	if !f.told[record.Point] {
-		f.told[record.Point] = true
+	if !f.marked[record.Point] {
+		f.marked[record.Point] = true
 		for i, m := range r.control.markAt {
 			r.control.met[i] = r.control.met[i] || m.Point == int(record.Point) &&
 				m.Matches(f.module, f.typ, f.method)

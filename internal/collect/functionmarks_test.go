@@ -46,7 +46,7 @@ func TestProcessName(t *testing.T) {
 	equal(t, "names", have, []string{"orders"})
 }
 
-// TestNotProbed: functions without probes are told with their reasons, in words.
+// TestNotProbed: functions without probes are listed with their reasons, in words.
 func TestNotProbed(t *testing.T) {
 	a := small()
 	a.Add(wire.Function{ID: 2, Module: 1, Token: 0x06000009, TypeNames: []string{"N.T"}, Name: "Jumps"},

@@ -99,7 +99,7 @@ func TestArenaAmong(t *testing.T) {
 	}
 }
 
-// TestWatch: arenas that appear are told, in whatever way they get their names.
+// TestWatch: arenas that appear are announced, in whatever way they get their names.
 func TestWatch(t *testing.T) {
 	directory := t.TempDir()
 	w := newWatch(directory)
@@ -119,7 +119,7 @@ func TestWatch(t *testing.T) {
 		select {
 		case <-w.appeared:
 		case <-time.After(time.Minute):
-			t.Fatal("an arena appeared, and nobody was told")
+			t.Fatal("an arena appeared, and nobody learned of it")
 		}
 		if err := os.RemoveAll(name); err != nil {
 			t.Fatal(err)

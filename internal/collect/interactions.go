@@ -12,11 +12,11 @@ import (
 
 // interactions are the calls of a process to databases and over HTTP.
 type interactions struct {
-	texts   map[uint32]string
-	rows    []wire.Interaction // as they were read last
-	written []wire.Interaction // those that the session has, by their place
-	ids     []session.InteractionID
-	told    map[uint32]session.InteractionStackID // by node of the arena
+	texts    map[uint32]string
+	rows     []wire.Interaction // as they were read last
+	written  []wire.Interaction // those that the session has, by their place
+	ids      []session.InteractionID
+	reported map[uint32]session.InteractionStackID // by node of the arena
 }
 
 var interactionKinds = map[uint32]string{wire.InteractionDatabase: session.InteractionDatabase,
@@ -86,7 +86,7 @@ func nanoseconds(ns uint64) quantity.Nanoseconds { return quantity.Nanoseconds(m
 
 // stack writes a stack, once, the innermost frame first. 0: none.
 func (s *interactions) stack(p *process, f *found, leaf uint32) (session.InteractionStackID, error) {
-	if id, ok := s.told[leaf]; ok || leaf == wire.NodeRoot {
+	if id, ok := s.reported[leaf]; ok || leaf == wire.NodeRoot {
 		return id, nil
 	}
 	var frames []session.InteractionFrame
@@ -102,9 +102,9 @@ func (s *interactions) stack(p *process, f *found, leaf uint32) (session.Interac
 	if err != nil {
 		return 0, err
 	}
-	if s.told == nil {
-		s.told = map[uint32]session.InteractionStackID{}
+	if s.reported == nil {
+		s.reported = map[uint32]session.InteractionStackID{}
 	}
-	s.told[leaf] = id
+	s.reported[leaf] = id
 	return id, nil
 }

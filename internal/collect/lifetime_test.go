@@ -143,7 +143,7 @@ func TestLifetime(t *testing.T) {
 	a.Add(wire.Alive{Site: 1, Generation: 0, Born: 1, Objects: wire.Population{Objects: 1, Bytes: 24}},
 		wire.Alive{Site: 2, Generation: 2, Born: 0, Objects: wire.Population{Objects: 3, Bytes: 300}},
 		wire.Alive{Site: 1, Generation: 2, Born: 0, Objects: wire.Population{Objects: 1, Bytes: 24}},
-		wire.Alive{Site: 2, Generation: 2, Born: 0, Objects: wire.Population{Objects: 1, Bytes: 100}}, // told in parts
+		wire.Alive{Site: 2, Generation: 2, Born: 0, Objects: wire.Population{Objects: 1, Bytes: 100}}, // reported in parts
 		wire.Why{GC: 2, Site: 1, Reachable: wire.Population{Objects: 2, Bytes: 48}},
 		wire.Why{GC: 2, Site: 2, Rooted: wire.Population{Objects: 1, Bytes: 100},
 			Reachable: wire.Population{Objects: 3, Bytes: 300}},

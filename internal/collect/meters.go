@@ -23,7 +23,7 @@ const (
 	firstMeterName    = 900     // ids of what was asked for and is missing
 	maxMeterCounters  = 20_000  // in a session, of all processes: each is some hundred bytes
 	maxWaitingPoints  = 100_000 // of a process, from one slice to the next: a second of 8,000 values each 100 ms
-	maxMeterReasons   = 8       // told in one line
+	maxMeterReasons   = 8       // shown in one line
 )
 
 // MaxMeterNames is how many names can be asked for.
@@ -44,7 +44,7 @@ type meters struct {
 	sources   []*meterSource // in the order of their processes
 	ids       map[label]int64
 	counters  []session.Counter            // that are not written
-	told      [2]int                       // of these, and of rows: those that who watches was told
+	reported  [2]int                       // of these, and of rows: those that watchers got
 	kept      map[[2]int64]*keptPoint      // by process and counter
 	rows      []session.CounterValue       // that are not written
 	seen      map[string]bool              // names of which there are values
@@ -359,9 +359,9 @@ func (m *meters) tell(r *Recorder) {
 	if m == nil {
 		return
 	}
-	r.rec.TellCounters(m.counters[m.told[0]:])
-	r.rec.TellCounterValues(m.rows[m.told[1]:])
-	m.told = [2]int{len(m.counters), len(m.rows)}
+	r.rec.TellCounters(m.counters[m.reported[0]:])
+	r.rec.TellCounterValues(m.rows[m.reported[1]:])
+	m.reported = [2]int{len(m.counters), len(m.rows)}
 }
 
 // takeAll takes what is new of all processes.
@@ -447,7 +447,7 @@ func (m *meters) write(r *Recorder, last bool) error {
 	if err := r.rec.AddCounterValues(m.rows); err != nil {
 		return err
 	}
-	m.counters, m.rows, m.told = nil, m.rows[:0], [2]int{}
+	m.counters, m.rows, m.reported = nil, m.rows[:0], [2]int{}
 	return nil
 }
 

@@ -86,7 +86,7 @@ func TestMeterLimit(t *testing.T) {
 	}
 }
 
-// TestMeterReasons: what is missing is told with the process, in one line that does not grow without end.
+// TestMeterReasons: what is missing is said of the process, in one line that does not grow without end.
 func TestMeterReasons(t *testing.T) {
 	m := newTestMeters("A", "B")
 	m.add(1, point("A/a", 1), hundredMilliseconds)

@@ -358,7 +358,7 @@ func processName(exe string, arguments []string) string {
 	return base
 }
 
-// sitesAtOnce is how many sites are read before the recording is told what they have counted: what was read stays in
+// sitesAtOnce is how many sites are read before the recording gets what they have counted: what was read stays in
 // the processor's cache.
 const sitesAtOnce = 256
 
@@ -376,7 +376,7 @@ func (p *process) readSites(r *Recorder, f *found) error {
 				return err
 			}
 		}
-		told := readDeaths(deaths[min(first, len(deaths)):], dead[:len(some)])
+		reported := readDeaths(deaths[min(first, len(deaths)):], dead[:len(some)])
 		for i := range some {
 			objects, bytes := arena.Count(&some[i])
 			if objects > recording.MaxCounter || bytes > recording.MaxCounter {
@@ -384,7 +384,7 @@ func (p *process) readSites(r *Recorder, f *found) error {
 			}
 			allocated[i] = quantity.Amount{Allocations: quantity.Count(objects), Bytes: quantity.Bytes(bytes)}
 		}
-		if err := p.rec.GrowSites(first, allocated[:len(some)], told); err != nil {
+		if err := p.rec.GrowSites(first, allocated[:len(some)], reported); err != nil {
 			return err
 		}
 	}

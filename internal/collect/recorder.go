@@ -46,7 +46,7 @@ type Recorder struct {
 	late      bool                // processes may be dead for longer than since the last Sync
 	alive     func(pid int) bool
 	outer     func(inner int) int // the id of a process here, of that in its own namespace
-	// the name of a thread of which the runtime has told none: it had it before it was recorded; nil: all are told
+	// the name of a thread of which the runtime has reported none: it had it before it was recorded; nil: all are known
 	earlierName func(osID uint32) string
 	group       func(memory int64) int64 // see Options
 	allowed     func(pid int) int64

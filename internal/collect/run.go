@@ -242,7 +242,7 @@ func record(o Options, w *session.Writer, directory string, start quantity.Nanos
 	}
 }
 
-// take is told what is wanted beside the arenas.
+// take learns what is wanted beside the arenas.
 func (r *Recorder) take(o Options) {
 	r.group = o.Group
 	r.watch(o.Live)

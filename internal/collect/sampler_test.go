@@ -18,7 +18,7 @@ import (
 	"github.com/clrprof/clrprof/internal/wire/wiretest"
 )
 
-// sampling makes a recorder take samples when told to, of a machine that has memory and nothing else.
+// sampling makes a recorder take samples when asked to, of a machine that has memory and nothing else.
 func (r *recordingTest) sampling() (sampleAt func(quantity.Nanoseconds)) {
 	r.sampleEvery(0)
 	s := r.newSampler(hundredMilliseconds, fstest.MapFS{"proc/meminfo": {Data: []byte("MemTotal: 9 kB\n" +

@@ -36,7 +36,7 @@ type times struct {
 	acted  acted
 }
 
-// timingsAtOnce is how many timings are added up before the recording is told: what was added up stays in the
+// timingsAtOnce is how many timings are added up before the recording gets them: what was added up stays in the
 // processor's cache.
 const timingsAtOnce = 256
 

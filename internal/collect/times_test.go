@@ -832,11 +832,11 @@ func TestTimeTellsHowFar(t *testing.T) {
 		calls(&a.Timings[a.Timing(1, parent, workFunction, 0x1001+uint64(n%1000)<<32)-1], 1, 1, 6, 30)
 	}
 	write(t, a, filepath.Join(r.dir, "1-1.arena"))
-	var told []int
-	r.recorder.OnEnd(func(percent int) { told = append(told, percent) })
+	var reported []int
+	r.recorder.OnEnd(func(percent int) { reported = append(reported, percent) })
 	r.sync(2000)
 	r.unchecked()
-	if len(told) < 8 || !slices.IsSorted(told) || told[0] > 25 || told[len(told)-1] < 50 || told[len(told)-1] > 100 {
-		t.Errorf("%d", told)
+	if len(reported) < 8 || !slices.IsSorted(reported) || reported[0] > 25 || reported[len(reported)-1] < 50 || reported[len(reported)-1] > 100 {
+		t.Errorf("%d", reported)
 	}
 }

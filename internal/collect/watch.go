@@ -47,7 +47,7 @@ func (w *watch) read() {
 		}
 		select {
 		case w.appeared <- struct{}{}:
-		default: // it has been told already
+		default: // it is known already
 		}
 	}
 }

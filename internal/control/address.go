@@ -12,7 +12,7 @@ import (
 // Suffix ends the name of a session's socket.
 const Suffix = ".sock"
 
-// address is a socket as the kernel is told it, as long as folder is open.
+// address is a socket as the kernel gets it, as long as folder is open.
 type address struct {
 	folder *os.File
 	name   string

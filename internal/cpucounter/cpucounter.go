@@ -125,7 +125,7 @@ func Of(w *wire.CPUCounter) (Counter, bool) {
 	return Counter{}, false
 }
 
-// Variable is what the agent is told of counters: CLRPROF_COUNTERS.
+// Variable is what the agent gets for counters: CLRPROF_COUNTERS.
 func Variable(list []Counter) string {
 	var out []string
 	for _, c := range list {

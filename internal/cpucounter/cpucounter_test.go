@@ -23,8 +23,8 @@ func TestAll(t *testing.T) {
 		if byName, ok := Find(c.Name); !ok || byName != c {
 			t.Errorf("%s finds %+v", c.Name, byName)
 		}
-		if told, ok := Of(&wire.CPUCounter{Kind: c.Kind, Type: c.Type, Config: c.Config}); !ok || told != c {
-			t.Errorf("what the agent says of %s is taken for %+v", c.Name, told)
+		if reported, ok := Of(&wire.CPUCounter{Kind: c.Kind, Type: c.Type, Config: c.Config}); !ok || reported != c {
+			t.Errorf("what the agent says of %s is taken for %+v", c.Name, reported)
 		}
 	}
 	if _, ok := Find("heat"); ok {

@@ -101,7 +101,7 @@ func layOutFramework(app, root, framework string, lib library) error {
 	if err := writeJSON(filepath.Join(dir, framework+".deps.json"), out); err != nil || framework == coreFramework {
 		return err
 	}
-	// All others rest on that one, and the host must be told.
+	// All others rest on that one, and the host must get it.
 	return writeJSON(filepath.Join(dir, framework+".runtimeconfig.json"),
 		map[string]any{"runtimeOptions": map[string]any{
 			"tfm": "net9.0", "framework": map[string]string{"name": coreFramework, "version": version9},

@@ -56,7 +56,7 @@ func ValidName(name string) bool {
 // Counters makes points of the events of counters.
 type Counters struct {
 	totals   map[seriesKey]float64
-	grouped  map[string]bool // counters that are more than one value: their count is told
+	grouped  map[string]bool // counters that are more than one value: their count is reported
 	troubles map[string]bool
 }
 

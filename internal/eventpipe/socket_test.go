@@ -84,7 +84,7 @@ func TestStart(t *testing.T) {
 	}
 }
 
-// TestRefused: an error of the runtime, and rubbish, are told as such.
+// TestRefused: an error of the runtime, and rubbish, are errors as such.
 func TestRefused(t *testing.T) {
 	for answer, why := range map[string]string{
 		magic + "\x18\x00\xff\xff\x00\x00\x85\x13\x13\x80": "error 80131385",

@@ -9,7 +9,7 @@
 //
 // # The idea
 //
-// A recording is what a profiler is told, in the order in which it is told: allocations, and for each collection the
+// A recording is what a profiler gets, in the order in which it gets it: allocations, and for each collection the
 // generations that it collects, where the generations are, the ranges, and where the generations are afterwards. The
 // Tracker keeps a table of all objects, sorted by address, and at the end of each collection does what the
 // documentation of MovedReferences says:

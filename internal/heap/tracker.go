@@ -36,12 +36,12 @@ type collection struct {
 type Tracker struct {
 	Reasons func(GCStart) bool // of which collections Result.Reasons tells; nil: of none
 
-	table  []object // sorted by address when a collection has ended; new ones are appended
-	result Result
-	ends   []uint64 // when each collection ended
-	told   []Change // by site, less one: the last ones
-	now    *collection
-	ended  bool
+	table    []object // sorted by address when a collection has ended; new ones are appended
+	result   Result
+	ends     []uint64 // when each collection ended
+	reported []Change // by site, less one: the last ones
+	now      *collection
+	ended    bool
 }
 
 // Result returns what is known after the events so far. It shares memory with the tracker.
@@ -197,7 +197,7 @@ func (t *Tracker) end(e GCEnd) error {
 	}
 	t.now = nil
 	if t.result.AliveKnown {
-		return nil // what dies now has been told as alive
+		return nil // what dies now has been reported as alive
 	}
 	t.ends = append(t.ends, e.NS)
 	before, err := sortBounds(now.start.Bounds)
@@ -349,12 +349,12 @@ func (t *Tracker) bury(o *object, generation uint32) error {
 // changes notes the sites whose counters changed since the last collection.
 func (t *Tracker) changes() {
 	for i, s := range t.result.Sites {
-		if i == len(t.told) {
-			t.told = append(t.told, Change{})
+		if i == len(t.reported) {
+			t.reported = append(t.reported, Change{})
 		}
 		now := Change{Site: uint32(i) + 1, Allocated: s.Allocated, Dead: s.Dead}
-		if now.Allocated != t.told[i].Allocated || now.Dead != t.told[i].Dead {
-			t.told[i] = now
+		if now.Allocated != t.reported[i].Allocated || now.Dead != t.reported[i].Dead {
+			t.reported[i] = now
 			now.GC = len(t.result.GCs)
 			t.result.Changes = append(t.result.Changes, now)
 		}

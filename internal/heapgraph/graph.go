@@ -10,7 +10,7 @@ const (
 	Reachable   State = iota // from a root that is not weak
 	Finalizable              // only from the queue of objects to be finalized
 	Frozen                   // from no root: on the frozen heap, where nothing dies
-	Unreachable              // from no root that the runtime told of: weak references at most
+	Unreachable              // from no root that the runtime reported: weak references at most
 	States                   // how many there are
 )
 

@@ -2,7 +2,7 @@
 //
 // # Problem
 //
-// What an object is for is sometimes told by the code alone: an array that is made for a call's last parameter is an
+// What an object is for is sometimes shown by the code alone: an array that is made for a call's last parameter is an
 // array like any other to the runtime. And code that was changed must be shown to be right, byte by byte.
 //
 // # Idea

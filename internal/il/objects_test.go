@@ -198,7 +198,7 @@ func FuzzObjects(f *testing.F) {
 	})
 }
 
-// walker runs code as a program would: one way, with each object told from all others.
+// walker runs code as a program would: one way, with each object distinguished from all others.
 type walker struct {
 	body    *Body
 	of      map[int]Object

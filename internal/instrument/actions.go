@@ -17,7 +17,7 @@ var points = [wire.Points]string{wire.PointBefore: "before", wire.PointAfter: "a
 // levels can be changed at functions.
 var levels = []string{wire.LevelGlobal: "global", wire.LevelProcess: "process", wire.LevelThread: "thread"}
 
-// action is what the agent is told: a bit of wire.ActionMark and so on, and of which functions.
+// action is what the agent gets: a bit of wire.ActionMark and so on, and of which functions.
 type action struct {
 	bit     int
 	pattern pattern.Pattern

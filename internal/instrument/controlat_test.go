@@ -21,7 +21,7 @@ func TestParseControls(t *testing.T) {
 				}
 				lines, err := instrument.ActionLines(nil, []instrument.Limit{controls[0]})
 				if err != nil || len(lines) != 1 || !strings.HasSuffix(lines[0], "+Shop.*") || numbers[lines[0]] != "" {
-					t.Errorf("%v: the agent is told %q, %v, as of %s", controls[0], lines, err, numbers[lines[0]])
+					t.Errorf("%v: the agent gets %q, %v, as of %s", controls[0], lines, err, numbers[lines[0]])
 				}
 				numbers[lines[0]] = controls[0].String()
 			}

@@ -9,7 +9,7 @@ import (
 	"github.com/clrprof/clrprof/internal/instrument"
 )
 
-// TestParseScopes: patterns are read as they are given, for each flag as many as the agent takes, and told to it by
+// TestParseScopes: patterns are read as they are given, for each flag as many as the agent takes, and passed to it by
 // kind.
 func TestParseScopes(t *testing.T) {
 	many := strings.Split(strings.Repeat("A ", instrument.MaxPatterns), " ")[:instrument.MaxPatterns]
@@ -52,20 +52,20 @@ func TestParseScopes(t *testing.T) {
 			limits = append(limits, s)
 		}
 		lines, err := instrument.ActionLines(nil, limits)
-		var told []string
+		var reported []string
 		tell := func(thread, process string, patterns []string) {
 			for _, p := range patterns {
 				line := thread + p
 				if name, ok := strings.CutSuffix(p, ":process"); ok {
 					line = process + name
 				}
-				told = append(told, line)
+				reported = append(reported, line)
 			}
 		}
 		tell("4+", "6+", c.inside)
 		tell("5+", "7+", c.outside)
-		if d := cmp.Diff(told, lines); d != "" || err != nil {
-			t.Errorf("the agent is told (-want +have), %v: %s", err, d)
+		if d := cmp.Diff(reported, lines); d != "" || err != nil {
+			t.Errorf("the agent gets (-want +have), %v: %s", err, d)
 		}
 	}
 }

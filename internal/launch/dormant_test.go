@@ -133,7 +133,7 @@ func TestFindDormant(t *testing.T) {
 	}
 }
 
-// TestFindDormantRefused: what cannot be attached to is told apart.
+// TestFindDormantRefused: what cannot be attached to is distinguished.
 func TestFindDormantRefused(t *testing.T) {
 	base := t.TempDir()
 	started := func(change func(*wire.Dormant), env ...string) int {

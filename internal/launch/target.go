@@ -386,7 +386,7 @@ func checkEnvironment(env []string) error {
 	return nil
 }
 
-// Agent is the path from which the runtime is told to load the agent.
+// Agent is the path from which the runtime loads the agent.
 func (t *Target) Agent() string { return t.agent }
 
 // PID is the target's process id.
@@ -420,7 +420,7 @@ func (t *Target) Release() { signal.Stop(t.signals) }
 
 // fromKeyboard says whether the terminal has sent the signal to the whole foreground process group already, the
 // target included. One that somebody else sent to clrprof alone, while it runs in the foreground of a terminal,
-// cannot be told from that; SIGTERM can.
+// cannot be known from that; SIGTERM can.
 func fromKeyboard(s os.Signal) bool {
 	if s != unix.SIGINT && s != unix.SIGQUIT && s != unix.SIGWINCH {
 		return false

@@ -64,8 +64,8 @@ func (c *counters) add(values []session.CounterValue) {
 	}
 }
 
-// told are the counters that have a value, all or those that are new since the last message.
-func (c *counters) told(all bool) Counters {
+// reported are the counters that have a value, all or those that are new since the last message.
+func (c *counters) reported(all bool) Counters {
 	out := Counters{Rows: []Counter{}, LeftOut: len(c.leftOut)}
 	var found []*session.CounterTotal
 	for id, t := range c.totals {

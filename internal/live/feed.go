@@ -174,10 +174,10 @@ func (f *Feed) message(s, before *State, begins bool) Message {
 	m.Begin, m.Total, m.New = before.Time, numbers(total), numbers(total.Sub(before.total()))
 	m.Functions = f.functionTable(s.Functions, before.Functions, s.Calls)
 	m.Types = f.typeTable(s.Types, before.Types)
-	m.GCs.Rows, m.GCs.LeftOut, m.GCs.Total = f.gcs.told(begins, MaxGCs)
-	m.Marks.Rows, m.Marks.LeftOut, m.Marks.Total = f.marks.told(begins, MaxMarks)
-	m.Pauses.Rows, m.Pauses.LeftOut, m.Pauses.Total = f.pauses.told(begins, MaxPauses)
-	m.Counters = f.counters.told(m.Event == Start)
+	m.GCs.Rows, m.GCs.LeftOut, m.GCs.Total = f.gcs.reported(begins, MaxGCs)
+	m.Marks.Rows, m.Marks.LeftOut, m.Marks.Total = f.marks.reported(begins, MaxMarks)
+	m.Pauses.Rows, m.Pauses.LeftOut, m.Pauses.Total = f.pauses.reported(begins, MaxPauses)
+	m.Counters = f.counters.reported(m.Event == Start)
 	return m
 }
 

@@ -20,9 +20,9 @@ func (h *happened[T]) add(x T, kept int) {
 	h.fresh++
 }
 
-// told returns what is new since the last message or, for who begins with that message, what was before, as far as
+// reported returns what is new since the last message or, for who begins with that message, what was before, as far as
 // so many are kept; how many of them are left out; and how many there are in all up to the message.
-func (h *happened[T]) told(begins bool, kept int) (rows []T, leftOut int, total int64) {
+func (h *happened[T]) reported(begins bool, kept int) (rows []T, leftOut int, total int64) {
 	count, later := h.fresh, 0
 	if begins {
 		count, later = int(h.all)-h.fresh, h.fresh

@@ -153,7 +153,7 @@ func TestTooMany(t *testing.T) {
 	}
 }
 
-// TestMarks: each mark is told once, to who comes later those before the last message, of too many the last ones.
+// TestMarks: each mark is reported once, to who comes later those before the last message, of too many the last ones.
 func TestMarks(t *testing.T) {
 	f := NewFeed()
 	w := begin(t, f, 0)
@@ -182,7 +182,7 @@ func TestMarks(t *testing.T) {
 	}
 }
 
-// TestPauses: each begin and end is told once, to who comes later all of them.
+// TestPauses: each begin and end is reported once, to who comes later all of them.
 func TestPauses(t *testing.T) {
 	f := NewFeed()
 	w := begin(t, f, 0)
@@ -222,7 +222,7 @@ func TestCounters(t *testing.T) {
 	if have := tell(next(t, w)); !slices.Equal(have, []float64{10, 5, 10, 100}) {
 		t.Errorf("at first %v", have)
 	}
-	// A second process; what the group counts is told now, as far as it grew.
+	// A second process; what the group counts is reported now, as far as it grew.
 	f.AddCounterValues([]session.CounterValue{{Time: 20, Process: 1, Counter: 3, Value: 90},
 		{Time: 20, Process: 2, Counter: 3, Value: 50}, {Time: 20, Process: 1, Counter: 15, Value: 9}})
 	publish(t, f, 21, false)
@@ -249,7 +249,7 @@ func TestCounters(t *testing.T) {
 	}
 }
 
-// TestCollections: of too many the last ones are told, and how many are not.
+// TestCollections: of too many the last ones are reported, and how many are not.
 func TestCollections(t *testing.T) {
 	f := NewFeed()
 	w := begin(t, f, 0)

@@ -1,8 +1,8 @@
 // Package mcp lets programs that speak the Model Context Protocol, such as assistants in editors, read sessions: their
 // views, differences, sites and tables.
 //
-// Problem: such a client pays for every word of an answer, asks again when something fails, and acts on what it is
-// told. So answers are bounded and say what they leave out, numbers are exact and have units, errors say what would
+// Problem: such a client pays for every word of an answer, asks again when something fails, and acts on what it
+// reads. So answers are bounded and say what they leave out, numbers are exact and have units, errors say what would
 // have been right, and nothing can be changed.
 //
 // Idea: each tool is a view, an export or a query that the command line has too, with the same names; there is no
@@ -78,7 +78,7 @@ func New(version string, sessions []*session.Session) *Server {
 	return s
 }
 
-// instructions are what a client is told about the server.
+// instructions are what a client learns about the server.
 const instructions = "clrprof records every allocation and its lifetime, and with --time every call, of a .NET " +
 	"program, exactly. Begin with list_sessions and summary; then view functions, types or lines, and explain_site " +
 	"for stacks. Inclusive values are those of a function with everything it called, exclusive ones its own; do " +

@@ -22,20 +22,20 @@ type Change struct {
 // changes is what one process said of what changed from one collection to the next. Sources tell counters as they
 // are; the session holds by how much they grew.
 type changes struct {
-	since   int64    // number of the last collection that told
-	open    []Change // of the collection that has not ended
-	waiting []told   // collections whose changes are not written: some of the sites are not known yet
+	since   int64      // number of the last collection that reported
+	open    []Change   // of the collection that has not ended
+	waiting []reported // collections whose changes are not written: some of the sites are not known yet
 	was     [ChangeAllocated + 1]amounts
 }
 
-// told is the changes of a collection.
-type told struct {
+// reported is the changes of a collection.
+type reported struct {
 	gc      session.GCID
 	changes []Change
 }
 
 // AddChanges takes what changed up to the end of the garbage collection that is added next. It is written when what
-// GrowSites was told has caught up with it.
+// GrowSites got has caught up with it.
 func (p *Process) AddChanges(list []Change) error {
 	for _, x := range list {
 		if x.Counter > ChangeAllocated || max(uint64(x.Objects.Allocations), uint64(x.Objects.Bytes)) > MaxCounter {
@@ -47,20 +47,20 @@ func (p *Process) AddChanges(list []Change) error {
 	return nil
 }
 
-// end completes what a collection told, and returns since which other one. One that told nothing leaves it to a later
-// one: what it may have begun to tell is told again.
+// end completes what a collection reported, and returns since which other one. One that reported nothing leaves it to
+// a later one: what it may have begun to report is reported again.
 func (c *changes) end(gc session.GCID, number, since int64) int64 {
 	if since >= number {
 		c.open = nil
 		return number
 	}
 	since = c.since
-	c.waiting = append(c.waiting, told{gc, c.open})
+	c.waiting = append(c.waiting, reported{gc, c.open})
 	c.open, c.since = nil, number
 	return since
 }
 
-// known says that the session already holds what was told: a source can tell of a collection before it tells of the
+// known says that the session already holds what was reported: a source can report a collection before it reports the
 // sites.
 func (p *Process) known(x Change) bool {
 	i := int(x.Site)
@@ -119,7 +119,7 @@ func writeChanges(w *session.Writer, births []session.GCBirth, deaths []session.
 	return w.InsertGCDeaths(deaths)
 }
 
-// grow returns by how much a counter grew since it was told last.
+// grow returns by how much a counter grew since it was reported last.
 func (c *changes) grow(x Change) (quantity.Amount, error) {
 	was, site := &c.was[x.Counter], int(x.Site)
 	now, before := x.Objects, was.at(site)

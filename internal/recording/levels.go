@@ -12,7 +12,7 @@ import (
 	"github.com/clrprof/clrprof/internal/steer"
 )
 
-// control is what is recorded at the moment, as far as the recording was told, and the marks.
+// control is what is recorded at the moment, as far as the recording knows, and the marks.
 type control struct {
 	global level
 	pauses []session.Pause // that ended and are not written
@@ -133,7 +133,7 @@ func (p *Process) ChangeByFunctions(op steer.Op, at quantity.Nanoseconds) {
 	p.recording.notePaused(at)
 }
 
-// ChangeThread changes the level of a thread, of which the source may not have told yet: then its id in the session
+// ChangeThread changes the level of a thread, of which the source may not have reported yet: then its id in the session
 // is 0. By its own number it is known. itself: the thread does, and what it did up to now is counted.
 func (p *Process) ChangeThread(number uint32, id session.ThreadID, op steer.Op, at quantity.Nanoseconds, itself bool) {
 	l := p.threadLevels[number]

@@ -15,9 +15,9 @@ type lifetime struct {
 	written session.ProcessLifetime
 	leftOut session.LeftOut                      // as written
 	dead    [session.Generations]amounts         // by index of site: what slices hold
-	read    int                                  // sites of which deaths were told
+	read    int                                  // sites of which deaths were reported
 	allDead quantity.Amount                      // what slices hold of all sites
-	closed  bool                                 // the process is dead and all of its deaths are told
+	closed  bool                                 // the process is dead and all of its deaths are reported
 	gcs     map[uint32]session.GCID              // by number
 	last    uint32                               // number of the last one
 	found   [session.Generations]quantity.Amount // dead by the records of the collections
@@ -62,7 +62,7 @@ type GC struct {
 	session.GC                         // without ids
 	Number      uint32                 // of the process, from 1 on
 	Pinned      quantity.Count         // objects
-	Since       uint32                 // number of the collection since which changes were told; its own: none were
+	Since       uint32                 // number of the collection since which changes were reported; its own: none were
 	Heaps       []session.GCHeap       // generations with something in them; without ids
 	Generations []session.GCGeneration // those that were collected; without ids
 }
@@ -185,7 +185,7 @@ func (l *lifetime) mend(site session.SiteID, i int, all quantity.Amount, rows []
 
 // Lifetime is what a process says of its lifetimes as a whole.
 type Lifetime struct {
-	AliveKnown bool            // what AddAlive was told is complete
+	AliveKnown bool            // what AddAlive got is complete
 	Walked     quantity.Count  // collections in which objects were followed
 	LeftOut    quantity.Amount // objects that are followed no more
 }
@@ -312,7 +312,7 @@ func (p *Process) writeRoots() error {
 	return p.recording.w.ReplaceRoots(rows)
 }
 
-// CutGC returns what a collection that did not end found dead, if all others have told what they found: the process
+// CutGC returns what a collection that did not end found dead, if all others have reported what they found: the process
 // was killed within it, or the recording ended. Their records and the deaths of the sites then differ.
 func (p *Process) CutGC() (quantity.Amount, bool) {
 	l := &p.lifetime

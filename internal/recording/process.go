@@ -75,9 +75,9 @@ func (p *Process) NotProbed(function session.FunctionID, reason string) error {
 	return p.recording.w.ReplaceNotProbed([]session.NotProbed{{Function: function, Reason: reason}})
 }
 
-// AddLoss adds an event of a loss that the source has not told of; of one that it told of there is nothing to add.
+// AddLoss adds an event of a loss that the source has not reported; of one that it reported there is nothing to add.
 func (p *Process) AddLoss(reason string) error {
-	if _, told := p.losses[reason]; told {
+	if _, reported := p.losses[reason]; reported {
 		return nil
 	}
 	loss := session.Loss{Process: p.id, Reason: reason, Events: 1}
@@ -188,7 +188,7 @@ func (p *Process) InteractionStack(frames []session.InteractionFrame) (session.I
 	return r.next.interactionStack, r.w.InsertInteractionFrames(frames)
 }
 
-// Snapshot is what a heap told of itself at one moment. Rows need no process.
+// Snapshot is what a heap said of itself at one moment. Rows need no process.
 type Snapshot struct {
 	Total   session.Snapshot
 	Types   []session.SnapshotType

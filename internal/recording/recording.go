@@ -180,5 +180,5 @@ func (r *Recording) AddCounterValues(rows []session.CounterValue) error {
 	return r.w.InsertCounterValues(rows)
 }
 
-// AddLosses adds losses that are known only in the end, of reasons that Process.WriteLosses is not told.
+// AddLosses adds losses that are known only in the end, of reasons that Process.WriteLosses does not get.
 func (r *Recording) AddLosses(rows []session.Loss) error { return r.w.ReplaceLosses(rows) }

@@ -79,7 +79,7 @@ func (p *Process) GrowSites(first int, allocated []quantity.Amount, dead []Dead)
 	return nil
 }
 
-// EndSites writes new sites after all have grown. If the process died, its dead are all told.
+// EndSites writes new sites after all have grown. If the process died, its dead are all reported.
 func (p *Process) EndSites() error {
 	p.lifetime.closed = p.died
 	return p.WriteSites()

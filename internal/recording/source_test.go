@@ -177,7 +177,7 @@ func TestSecondSource(t *testing.T) {
 	}
 }
 
-// tellsMarks checks which marks watchers are told of: those that somebody made.
+// tellsMarks checks which marks are reported to watchers: those that somebody made.
 func tellsMarks(t *testing.T, feed *live.Feed, want string) {
 	t.Helper()
 	w, err := feed.Watch(0)
@@ -190,7 +190,7 @@ func tellsMarks(t *testing.T, feed *live.Feed, want string) {
 	}
 	m, err := w.Next(t.Context())
 	if err != nil || !strings.Contains(string(m.JSON), `"marks":`+want) {
-		t.Errorf("told %s, %v, not of marks %s", m.JSON, err, want)
+		t.Errorf("reported %s, %v, not of marks %s", m.JSON, err, want)
 	}
 }
 

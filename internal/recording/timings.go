@@ -260,7 +260,7 @@ func (p *Process) GrownInclusives(first int, totals []session.TimingInclusive, g
 	return grown, nil
 }
 
-// SortInclusives sorts indexes in the order in which GrowInclusives is to be told of them: that of the timings.
+// SortInclusives sorts indexes in the order in which GrowInclusives gets them: that of the timings.
 func (p *Process) SortInclusives(indexes []int32) {
 	list := &p.timings.of
 	slices.SortFunc(indexes, func(a, b int32) int { return cmp.Compare(*list.At(int(a)), *list.At(int(b))) })

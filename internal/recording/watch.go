@@ -11,7 +11,7 @@ import (
 	"github.com/clrprof/clrprof/internal/symbols"
 )
 
-// watched is what watchers of a recording are told by.
+// watched is what informs the watchers of a recording.
 type watched struct {
 	feed      *live.Feed // nil: it cannot be watched
 	described bool       // the feed knows the names of what is in the session
@@ -27,7 +27,7 @@ func (r *Recording) Watch(feed *live.Feed) {
 	feed.SetSession(path)
 }
 
-// Unwatched says that nobody watches: who comes later has to be told all names again.
+// Unwatched says that nobody watches: who comes later needs all names again.
 func (r *Recording) Unwatched() { r.watched.described = false }
 
 // NewState is room for the sums of all functions and types, by their ids; 0 stands for what has none.
@@ -50,7 +50,7 @@ func (r *Recording) TellCounterValues(rows []session.CounterValue) {
 	}
 }
 
-// TellLosses adds the losses of a process to what watchers are told, which add them up by reason.
+// TellLosses adds the losses of a process to what watchers get, which add them up by reason.
 func (p *Process) TellLosses(s *live.State) {
 	for _, loss := range p.losses {
 		s.Losses = append(s.Losses, loss)

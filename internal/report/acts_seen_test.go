@@ -11,8 +11,8 @@ import (
 	"github.com/clrprof/clrprof/internal/session/sessiontest"
 )
 
-// TestActsSeen: what sets the flag that the operating system acted is told of each process, in the list of processes, in
-// the header, and in the summary's notes.
+// TestActsSeen: what sets the flag that the operating system acted is said of each process, in the list of processes,
+// in the header, and in the summary's notes.
 func TestActsSeen(t *testing.T) {
 	for _, tt := range []struct {
 		counter, seen string

@@ -16,7 +16,7 @@ import (
 var moreFindings = regexp.MustCompile(`… (\d+) more: clrprof report \S+ --top`)
 
 // TestFitLines: a summary has no more lines than there is room for, wrapped ones counted; the rows and findings that it
-// leaves out are told.
+// leaves out are named.
 func TestFitLines(t *testing.T) {
 	t.Chdir(t.TempDir()) // the path of a session is part of a summary
 	for sample, least := range map[string]int{"shop": 24, "aging": 43, "kitchen": 57, "broken": 41, "timed": 31} {
@@ -56,18 +56,18 @@ func TestFitLines(t *testing.T) {
 	}
 }
 
-// checkFindings asserts that the findings which are shown, and those of which it is told that they are not, are all.
+// checkFindings asserts that the findings which are shown, and those of which it is said that they are not, are all.
 func checkFindings(t *testing.T, of, shown string, want int) {
 	t.Helper()
-	told := strings.Count(shown, "\n- ")
+	reported := strings.Count(shown, "\n- ")
 	if more := moreFindings.FindStringSubmatch(shown); more != nil {
 		n, err := strconv.Atoi(more[1])
 		if err != nil {
 			t.Fatal(err)
 		}
-		told += n
+		reported += n
 	}
-	if told != want {
-		t.Errorf("%s: %d of %d findings are told:\n%s", of, told, want, shown)
+	if reported != want {
+		t.Errorf("%s: %d of %d findings are shown:\n%s", of, reported, want, shown)
 	}
 }

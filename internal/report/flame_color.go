@@ -76,7 +76,7 @@ func (r *Reader) coloredTree(t *flameTree, by string) (*flameTree, error) {
 // flameColors reads by what the frames of a tree are coloured.
 func (c *context) flameColors(t *flameTree, by string) (*flameColors, error) {
 	out := &flameColors{first: make([]int32, len(t.parent)+1)}
-	next := int32(0) // the first node whose colours were not told yet
+	next := int32(0) // the first node whose colours were not returned yet
 	add := func(node int32, color uint32, bytes int64) {
 		for ; next < node; next++ {
 			out.first[next+1] = int32(len(out.list))

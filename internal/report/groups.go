@@ -212,7 +212,7 @@ func (c *context) aliveKnown() (bool, error) {
 	return slices.ContainsFunc(rows, func(r session.ProcessLifetime) bool { return r.AliveKnown }), err
 }
 
-// HasBy reports whether the view can be told what its rows are about, or are grouped by.
+// HasBy reports whether the view can be asked what its rows are about, or are grouped by.
 func (v View) HasBy() bool { return len(v.Groups()) > 0 }
 
 // Groups returns what the view's rows can be about, the first unless another is asked for, or be grouped by.

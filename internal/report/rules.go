@@ -191,7 +191,7 @@ func (s *Summary) judgeAll(o Options) (*broken, error) {
 	return out, nil
 }
 
-// findRules tells the gravest finding of each warning that is of a kind and was not told before.
+// findRules tells the gravest finding of each warning that is of a kind and was not reported before.
 func (s *Summary) findRules(b *broken, of func(*rules.Rule) bool) {
 	for i := range b.rows {
 		rule := b.rows[i].finding.Rule

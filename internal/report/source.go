@@ -19,7 +19,7 @@ import (
 // maxSource bounds the file of which lines are shown: generated files are some megabytes.
 const maxSource = 16 << 20
 
-// sourceExtensions are those of files that are shown. A session names files as it was told to, so not any file of this
+// sourceExtensions are those of files that are shown. A session names files as it was asked to, so not any file of this
 // machine.
 var sourceExtensions = []string{".cs", ".fs", ".fsi", ".fsx", ".vb", ".razor", ".cshtml", ".vbhtml", ".xaml", ".il",
 	".fsl", ".fsy", ".tt"}

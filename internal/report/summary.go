@@ -173,7 +173,7 @@ func summarize(c *context, o Options) (*Summary, error) {
 // wasteRule is the rule about what is promoted in vain.
 const wasteRule = "mid-life"
 
-// finds reports whether a finding of a rule is told.
+// finds reports whether a finding of a rule is reported.
 func (s *Summary) finds(rule string) bool {
 	return slices.ContainsFunc(s.Findings, func(n Note) bool { return n.Kind == FindingRule && n.Facts[2] == rule })
 }

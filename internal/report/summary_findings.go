@@ -13,7 +13,7 @@ import (
 
 // Findings are the sentences with which a summary begins: what stands out, and where it is made. They are about user
 // code, and each gives a number, what it is about, and the line. What weighs less than its limit is not said: a program
-// with nothing unusual has few findings, or none. What a rule is about is told by the rule alone.
+// with nothing unusual has few findings, or none. What a rule is about is said by the rule alone.
 const (
 	maxFindings   = 64  // more than there are: one of each rule, and maxCauses of each other kind
 	maxCauses     = 3   // findings of one kind

@@ -62,7 +62,7 @@ func findings(t *testing.T, r *Reader, disabled ...string) (map[string]string, [
 // TestFindingsAreRules: what a rule is about is said by the summary as by the view rules, of each warning the gravest,
 // and not if the rule is disabled; nor does another finding say it then.
 func TestFindingsAreRules(t *testing.T) {
-	told := map[string]bool{}
+	reported := map[string]bool{}
 	for name, b := range map[string]*sessiontest.Builder{"broken": sessiontest.Broken(), "aging": sessiontest.Aging(),
 		"waiting": waiting()} {
 		t.Run(name, func(t *testing.T) {
@@ -80,7 +80,7 @@ func TestFindingsAreRules(t *testing.T) {
 			}
 			have, kinds := findings(t, r)
 			for id := range have {
-				told[id] = true
+				reported[id] = true
 			}
 			if len(kinds) < maxFindings {
 				if diff := cmp.Diff(want, have); diff != "" {
@@ -101,7 +101,7 @@ func TestFindingsAreRules(t *testing.T) {
 		})
 	}
 	for _, r := range rules.All() {
-		if (r.First || r.Waiting) && r.ID != "only-grows" && !told[r.ID] {
+		if (r.First || r.Waiting) && r.ID != "only-grows" && !reported[r.ID] {
 			t.Errorf("%s: no session breaks it", r.ID)
 		}
 	}

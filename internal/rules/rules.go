@@ -37,7 +37,7 @@ var missing = map[data]string{memory: "--memory", lifetimes: "--lifetime", times
 // newer is what a session lacks that was recorded before clrprof knew what a rule needs.
 const newer = "a newer clrprof"
 
-// Rule is a mistake that can be told from a session.
+// Rule is a mistake that can be seen in a session.
 type Rule struct {
 	ID       string // in lower case, with hyphens; it does not change
 	Severity Severity

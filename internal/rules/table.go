@@ -241,8 +241,8 @@ func closures(f *facts, u *analysis.Use) bool {
 		f.trait(u.Type) == session.TraitDelegate)
 }
 
-// params are arrays and collections that the compiler made for the last parameter of what is called. They are told from
-// others by line and type (session.ParamsArray); a list makes its array itself.
+// params are arrays and collections that the compiler made for the last parameter of what is called. They are
+// distinguished from others by line and type (session.ParamsArray); a list makes its array itself.
 func params(f *facts, u *analysis.Use) bool {
 	at := session.ParamsArray{Function: u.From.Function, Line: u.From.Line, Type: u.Type}
 	if !f.params[at] {

@@ -47,7 +47,7 @@ func (n *naive) processOff() bool {
 	return !n.levels[1].On() || !n.levels[2].On() || n.onlyInside && n.within[1] == 0 || n.within[2] > 0
 }
 
-// functions changes what functions do to the process, and says how the driver is told.
+// functions changes what functions do to the process, and says how the driver learns of it.
 func (n *naive) functions(t *rapid.T) (level, op int) {
 	level = rapid.IntRange(0, 2).Draw(t, "functions")
 	switch op = rapid.IntRange(1, 2).Draw(t, "more or less"); {

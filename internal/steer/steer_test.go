@@ -34,7 +34,7 @@ func TestLevel(t *testing.T) {
 }
 
 // TestQueue: requests that make no sense are refused at once, others are answered by the recorder; who waits when it
-// ends is told.
+// ends is reported.
 func TestQueue(t *testing.T) {
 	d := NewQueue()
 	for _, r := range []Request{{}, {Command: "explode"}, {Command: Mark}, {Command: Mark, Name: "a\nb"},

@@ -15,7 +15,7 @@ import (
 )
 
 // paramsFinder finds the arrays and collections that user code makes for parameters that are declared with params. An
-// object is told by its line and type alone, so they count only where all objects of a type that a line makes are of
+// object is known by its line and type alone, so they count only where all objects of a type that a line makes are of
 // this kind.
 type paramsFinder struct {
 	r       *resolver

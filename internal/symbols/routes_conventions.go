@@ -84,7 +84,7 @@ func (m *methodCalls) propertiesOf(constructor clrmeta.Token) []string {
 	return names
 }
 
-// of returns the route of an action by a convention; false: it has none by it, or that cannot be told.
+// of returns the route of an action by a convention; false: it has none by it, or that is not known.
 func (c *convention) of(action map[string]string) (string, bool) {
 	out, found := "", map[string]bool{}
 	for rest := c.template; ; {

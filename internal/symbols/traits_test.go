@@ -43,7 +43,7 @@ func TestTraits(t *testing.T) {
 					Path: filepath.Join(folder, name)}
 				in.Modules = append(in.Modules, module)
 				for typ, token := range defined(t, module.Path) {
-					if trait, told := traits[name][typ]; told {
+					if trait, reported := traits[name][typ]; reported {
 						in.Types = append(in.Types, session.Type{ID: session.TypeID(len(in.Types) + 1),
 							Module: module.ID, Token: session.Token(token),
 							Kind: session.TypeClass, RawName: typ})

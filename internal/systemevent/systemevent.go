@@ -70,7 +70,7 @@ func (k Kind) Check(root fs.FS) error {
 	return nil
 }
 
-// Variable is what the agent is told: CLRPROF_EVENTS. limit is how many events of a process are listed.
+// Variable is what the agent gets: CLRPROF_EVENTS. limit is how many events of a process are listed.
 func Variable(kinds []Kind, limit int) string {
 	bits := uint32(0)
 	for _, k := range kinds {

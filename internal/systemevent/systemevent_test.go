@@ -46,7 +46,7 @@ func TestVariable(t *testing.T) {
 	}
 }
 
-// TestCheck: what is missing is told. The reasons for which a counter cannot be read are tested where that is
+// TestCheck: what is missing is said. The reasons for which a counter cannot be read are tested where that is
 // (cpucounter).
 func TestCheck(t *testing.T) {
 	for _, tt := range []struct {

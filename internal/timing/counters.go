@@ -126,8 +126,8 @@ func (c *Counters) isTop(e Event) bool {
 	return e.Class == Instrumented && c.flags() == 0 && c.function(1) == e.Function
 }
 
-// isAsked says whether a filter runs, and no recorded call inside of it. An exception that leaves the filter is told as
-// one that leaves the filter's function, which is not gone, and may be the innermost one.
+// isAsked says whether a filter runs, and no recorded call inside of it. An exception that leaves the filter is
+// reported as one that leaves the filter's function, which is not gone, and may be the innermost one.
 func (c *Counters) isAsked() bool {
 	for _, u := range slices.Backward(c.unwinding) {
 		if u.filter {
@@ -207,7 +207,7 @@ func (c *Counters) endCalled(e Event) {
 }
 
 // endToldBefore ends a call of which the unwinding began, though another frame is unwound now, and not because of what
-// a block of it did. Without Blocks that is one of which the end of the unwinding was not told, since native code
+// a block of it did. Without Blocks that is one of which the end of the unwinding was not reported, since native code
 // caught the exception. With it, another frame of the same function may be that of the call, and the one before, a
 // block's.
 func (c *Counters) endToldBefore(e Event) {
@@ -236,8 +236,8 @@ func (c *Counters) endInside(e Event) {
 	c.leaveBlocks(e.CallerSP)
 }
 
-// leaveBlocks drops finally blocks of frames inside of this one, which an exception has left, and what was told of
-// their frames because of the exceptions that they ran for. What was told last is about this frame itself.
+// leaveBlocks drops finally blocks of frames inside of this one, which an exception has left, and what was reported of
+// their frames because of the exceptions that they ran for. What was reported last is about this frame itself.
 func (c *Counters) leaveBlocks(frame uint64) {
 	kept := len(c.unwinding)
 	for i, u := range slices.Backward(c.unwinding) {
@@ -266,7 +266,7 @@ func (c *Counters) leaveBlocks(frame uint64) {
 }
 
 // endBoundary ends the call of a framework function, if an exception has come to the instrumented function that made
-// it. Which calls of framework functions are unwound cannot be told from the events, since not all are recorded.
+// it. Which calls of framework functions are unwound is not known from the events, since not all are recorded.
 func (c *Counters) endBoundary(e Event) {
 	if c.flags()&wire.ActivationBoundary != 0 && !c.isAsked() && e.Class != NotHooked && c.function(2) == e.Function {
 		c.endNow(e.Clock)
@@ -312,7 +312,7 @@ func (c *Counters) unwound(e Event) {
 	}
 }
 
-// catch drops the Unwind that was told of the function too.
+// catch drops the Unwind that was reported of the function too.
 func (c *Counters) catch(e Event) {
 	c.endInside(e)
 	if n := len(c.unwinding); n > 0 && !c.unwinding[n-1].block {

@@ -19,7 +19,7 @@
 // # The idea
 //
 // Both are written here, independently. Naive does what the definition says, and knows from the program itself
-// (Event.Frame) which call an event is about. Counters does what the agent does, from what the agent is told. Tree
+// (Event.Frame) which call an event is about. Counters does what the agent does, from what the agent gets. Tree
 // turns timings into the four values, so that the two can be compared: of every node, call site and function.
 //
 // # Exceptions
@@ -28,7 +28,7 @@
 //
 //   - An exception that passes a function: Unwind, Finally and FinallyEnd of each of its blocks, Unwound. Only Unwind
 //     and Finally say which function, and none which call of it.
-//   - The function that catches is told by an Unwind too, and by no Unwound, but by Catch.
+//   - The function that catches is reported by an Unwind too, and by no Unwound, but by Catch.
 //   - A finally block that ends by an exception of its own has no FinallyEnd, and its function gets another Unwind.
 //   - Filters run before anything is unwound, on top of everything. If an exception leaves one, its function gets an
 //     Unwind and, up to 3.1, an Unwound, though it goes on. .NET 9 also tells an Unwound of nobody.
@@ -39,7 +39,7 @@
 //   - Filters, finally and catch blocks run on top of what delivers the exception, so their calls have lower stack
 //     pointers than calls that are gone. .NET 9 delivers exceptions by managed code, whose own calls are hooked too.
 //
-// Calls of framework functions are recorded only where instrumented functions made them, so it cannot be told which of
+// Calls of framework functions are recorded only where instrumented functions made them, so it is not known which of
 // those an exception unwinds. A recorded one ends when the exception comes to the function that made it: between these
 // two moments only the runtime itself runs.
 //

@@ -5,7 +5,7 @@ import "github.com/clrprof/clrprof/internal/wire"
 // Kind is what an Event tells of.
 type Kind uint8
 
-// The kinds of events. All but KindVanished are told to a profiler; in brackets: by which hook or callback.
+// The kinds of events. All but KindVanished are reported to a profiler; in brackets: by which hook or callback.
 const (
 	KindEnter Kind = iota + 1 // a hooked function was called [Enter]
 	KindLeave                 // it returns [Leave]
@@ -19,7 +19,7 @@ const (
 	// the function is gone; which one, is not said, and not if native code catches [ExceptionUnwindFunctionLeave]
 	KindUnwound
 	KindCatch    // its catch block begins [ExceptionCatcherEnter]
-	KindVanished // a call is gone, and nothing is told of it
+	KindVanished // a call is gone, and nothing is reported of it
 	KindEnd      // the recording of the thread ends
 )
 
@@ -28,7 +28,7 @@ type Class uint8
 
 // The classes.
 const (
-	NotHooked Class = iota // no call is told of, only what exceptions do to it
+	NotHooked Class = iota // no call is reported, only what exceptions do to it
 	// framework code: recorded if the innermost recorded call is that of an instrumented function
 	Boundary
 	Instrumented // recorded always
@@ -68,7 +68,7 @@ func (e *Event) isOfProgram() bool {
 	return e.Class != Boundary || e.ReturnAddress-RuntimeCode < RuntimeBytes
 }
 
-// OS is what the operating system did. It acted if there was a context switch; the rest is only told with one.
+// OS is what the operating system did. It acted if there was a context switch; the rest is only known with one.
 type OS struct {
 	Voluntary, Preempted uint64
 	Faults, Reads        uint64 // page faults and block reads that needed the disk

@@ -47,7 +47,7 @@ type frame struct {
 	caller   uint32     // function of the recorded call that made it, 0: none
 	folded   bool       // it has no path of its own, and neither has what it calls
 	gone     bool       // it ended, but that was not seen yet
-	told     []int      // Naive.events when exceptions came to it, while it was the innermost one that is recorded
+	reported []int      // Naive.events when exceptions came to it, while it was the innermost one that is recorded
 	block    bool       // no call: a filter or a finally block, which a dispatcher runs, or what it called
 	calls    uint32     // of that: the id of the call that the runtime's native code makes
 	filter   bool       // a filter
@@ -113,7 +113,7 @@ func (n *Naive) Add(e Event) error {
 	case KindUnwound:
 		if e.Class == Boundary || e.Class == Instrumented {
 			f := n.innermost()
-			return n.end(e, f != nil && f.id == e.Frame && len(f.told) > 0 && !n.Blocks)
+			return n.end(e, f != nil && f.id == e.Frame && len(f.reported) > 0 && !n.Blocks)
 		}
 	case KindCatch:
 		n.seeInside(e)
@@ -142,7 +142,7 @@ func (n *Naive) unwinds(e Event) {
 	}
 	if f.id == e.Frame || n.Blocks && e.Class == Instrumented && f.function == e.Function &&
 		!slices.ContainsFunc(n.stack[i:], func(f frame) bool { return f.filter }) {
-		f.told = append(f.told, n.events)
+		f.reported = append(f.reported, n.events)
 	}
 }
 
@@ -159,7 +159,7 @@ func (n *Naive) catches() {
 			began = b.event
 		}
 	}
-	f.told = slices.DeleteFunc(f.told, func(event int) bool { return event > began })
+	f.reported = slices.DeleteFunc(f.reported, func(event int) bool { return event > began })
 }
 
 // isNoCall says whether it is one of the dispatcher's frames or blocks.
@@ -227,7 +227,7 @@ func (n *Naive) see(sp uint64) {
 			if f.node != nil {
 				f.node.Unmatched++
 			}
-			if f.block && f.calls == 0 { // its end is never told: what came to its call before is forgotten
+			if f.block && f.calls == 0 { // its end is never reported: what came to its call before is forgotten
 				n.forgetTold(i)
 			}
 			n.pop(i)
@@ -240,7 +240,7 @@ func (n *Naive) forgetTold(block int) {
 	began := n.stack[block].event
 	for i := block - 1; i >= 0; i-- {
 		if f := &n.stack[i]; f.node != nil {
-			f.told = slices.DeleteFunc(f.told, func(event int) bool { return event < began })
+			f.reported = slices.DeleteFunc(f.reported, func(event int) bool { return event < began })
 			return
 		}
 	}
@@ -256,23 +256,25 @@ func (n *Naive) forgetLast() {
 		if f.block {
 			began = max(began, f.event)
 		}
-		if k := len(f.told); k > 0 && (last == nil || f.told[k-1] > last.told[len(last.told)-1]) {
+		if k := len(f.reported); k > 0 && (last == nil || f.reported[k-1] > last.reported[len(last.reported)-1]) {
 			last = f
 		}
 	}
-	if last != nil && last.told[len(last.told)-1] > began {
-		last.told = last.told[:len(last.told)-1]
+	if last != nil && last.reported[len(last.reported)-1] > began {
+		last.reported = last.reported[:len(last.reported)-1]
 	}
 }
 
 // seeGone lets calls end that are gone, when an exception comes to a function: the last one that was unwound before, if
-// that was not told or may have been a block of this function; and then one of framework code, if its caller's function
-// is the one. No event tells of more than the function. What a filter does is nothing to the calls outside of it, and
-// what a finally block does has nothing to do with native code outside of it.
+// that was not reported or may have been a block of this function; and then one of framework code, if its caller's
+// function is the one. No event tells of more than the function. What a filter does is nothing to the calls outside
+// of it, and what a finally block does has nothing to do with native code outside of it.
 func (n *Naive) seeGone(e Event) {
-	if f, i, _ := n.gone(); f != nil && len(f.told) > 0 &&
+	if f, i, _ := n.gone(); f != nil && len(f.reported) > 0 &&
 		!(n.Blocks && e.Class == Instrumented && f.class == Instrumented && f.function == e.Function) &&
-		!slices.ContainsFunc(n.stack[i:], func(x frame) bool { return x.block && x.event > f.told[len(f.told)-1] }) {
+		!slices.ContainsFunc(n.stack[i:], func(x frame) bool {
+			return x.block && x.event > f.reported[len(f.reported)-1]
+		}) {
 		n.interval(e, nil)
 		n.pop(i)
 	}

@@ -32,7 +32,7 @@ const (
 
 const recordingMagic = 0x32656d6974726c63 // "clrtime2"
 
-// Append encodes the recording at the end of b, without what a profiler is not told.
+// Append encodes the recording at the end of b, without what a profiler does not get.
 func (r *Recording) Append(b []byte) []byte {
 	n := 0
 	for _, e := range r.Events {

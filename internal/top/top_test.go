@@ -155,7 +155,7 @@ func TestKeys(t *testing.T) {
 	}
 }
 
-// TestHead: what does not fit is told.
+// TestHead: what does not fit is said.
 func TestHead(t *testing.T) {
 	s := screenOf("lifetime")
 	text, left := s.Head(Layout{Width: 110}, 1)

@@ -186,7 +186,7 @@ func TestTwoTabs(t *testing.T) {
 	q.refused()
 }
 
-// slow lets the bytes of long answers through when it is told to.
+// slow lets the bytes of long answers through when it is asked to.
 type slow struct {
 	http.Handler
 	pass chan struct{} // one for each piece; closed: all

@@ -49,7 +49,7 @@ func (p *page) most(view string, columns map[string]string) string {
 }
 
 // TestFlameColors: the root of the flame graph has the colour of the type, and of the end, that most bytes have by
-// other views, and its details say so; colours can be told from the text on them in either theme.
+// other views, and its details say so; colours can be distinguished from the text on them in either theme.
 func TestFlameColors(t *testing.T) {
 	p := open(t, sessiontest.Aging())
 	want := map[string]string{
@@ -85,7 +85,8 @@ func TestFlameColors(t *testing.T) {
 	p.refused()
 }
 
-// TestFlameShapes: the flame graph has the shapes of the call tree, one click each; the command beside it says the same.
+// TestFlameShapes: the flame graph has the shapes of the call tree, one click each; the command beside it says the
+// same.
 func TestFlameShapes(t *testing.T) {
 	b := sessiontest.Shop()
 	machine := &b.Functions[1]

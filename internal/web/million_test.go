@@ -86,7 +86,7 @@ func (p *page) opens(view, selector string) {
 }
 
 // TestMillion: of a session of a million nodes each view opens, and what is looked at for a picture depends on the
-// screen, not on the session. The times are told, not judged: machines differ.
+// screen, not on the session. The times are printed, not judged: machines differ.
 func TestMillion(t *testing.T) {
 	if testing.Short() {
 		t.Skip("a large session takes a while")

@@ -20,8 +20,8 @@ type Watch func(ctx context.Context, after uint64, send func(id uint64, text []b
 // messageTime is how long a browser may take to accept a message: one that hangs is left.
 const messageTime = 10 * time.Second
 
-// NewLive makes a server for a recording that goes on, and is written to a session at a path. It shows what is told of
-// the recording, and from Finish on the session.
+// NewLive makes a server for a recording that goes on, and is written to a session at a path. It shows what is
+// reported of the recording, and from Finish on the session.
 func NewLive(listen, path string, watch Watch) (*Server, error) {
 	s, err := New(listen)
 	if err != nil {
@@ -80,8 +80,8 @@ func (s *Server) ofSession(pattern string, answer func(http.ResponseWriter, *htt
 	})
 }
 
-// live sends what is told of the recording as events (HTML, 9.2 Server-sent events): messages, and in the end one named
-// finished, when the session can be seen.
+// live sends what is reported of the recording as events (HTML, 9.2 Server-sent events): messages, and in the end one
+// named finished, when the session can be seen.
 func (s *Server) live(w http.ResponseWriter, r *http.Request) error {
 	if s.finished == nil {
 		return bad("nothing is being recorded here")

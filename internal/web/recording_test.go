@@ -230,7 +230,7 @@ func TestLive(t *testing.T) {
 	}
 }
 
-// TestTooManyWatch: who cannot watch is told so.
+// TestTooManyWatch: who cannot watch gets an answer that says so.
 func TestTooManyWatch(t *testing.T) {
 	r := record(t)
 	r.enter()

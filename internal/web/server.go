@@ -94,7 +94,7 @@ func random() string {
 	return hex.EncodeToString(b)
 }
 
-// Handle adds an answer to requests of the page. An error is told as JSON.
+// Handle adds an answer to requests of the page. An error is sent as JSON.
 func (s *Server) Handle(pattern string, answer func(http.ResponseWriter, *http.Request) error) {
 	s.mux.HandleFunc(pattern, func(w http.ResponseWriter, r *http.Request) {
 		if err := answer(w, r); err != nil {

@@ -88,7 +88,7 @@ const slow, slowest = 5, 20
 func (s *summary) line(w io.Writer, line []byte) {
 	var e event
 	if err := json.Unmarshal(line, &e); err != nil {
-		_, _ = w.Write(line) // an error of standard output has nowhere to be told
+		_, _ = w.Write(line) // an error of standard output has nowhere to be reported
 		return
 	}
 	key := e.Package + " " + e.Test

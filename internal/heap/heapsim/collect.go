@@ -83,13 +83,13 @@ func (p *plan) population(of func(*wire.GCGeneration) *wire.Population) {
 
 // changes notes the sites that are not as they were at the end of the last collection.
 func (s *simulation) changes() {
-	s.told = append(s.told, make([]heap.Site, len(s.truth.Sites)-len(s.told))...)
+	s.reported = append(s.reported, make([]heap.Site, len(s.truth.Sites)-len(s.reported))...)
 	for i, now := range s.truth.Sites {
-		if now.Allocated != s.told[i].Allocated || now.Dead != s.told[i].Dead {
+		if now.Allocated != s.reported[i].Allocated || now.Dead != s.reported[i].Dead {
 			s.truth.Changes = append(s.truth.Changes, heap.Change{GC: len(s.truth.GCs), Site: uint32(i) + 1,
 				Allocated: now.Allocated, Dead: now.Dead})
 		}
-		s.told[i] = now
+		s.reported[i] = now
 	}
 }
 
@@ -144,7 +144,7 @@ func (p *plan) mark(a *area) {
 
 func (p *plan) bury(o *object, generation uint32) {
 	if p.truth.AliveKnown {
-		return // it was told as alive
+		return // it was reported as alive
 	}
 	site := p.site(o.site)
 	heap.Add(&p.gc.Generations[generation].Dead, o.bytes)

@@ -1,4 +1,4 @@
-// Package heapsim is a made-up garbage-collected heap that tells what a profiler would be told, as a recording of
+// Package heapsim is a made-up garbage-collected heap that reports what a profiler would get, as a recording of
 // package heap, and knows what became of each object.
 //
 // # Why
@@ -21,8 +21,8 @@
 // It collects generation 0, or 0 and 1, or all. For each object of those it is drawn whether it dies. Each area is
 // swept, then nothing moves, or compacted, then what is not pinned moves, in rows of neighbours, down in its area or
 // into gaps of any area, collected or not, in any order. Then each area that was collected gets a generation, mostly
-// the next, sometimes the same or a lower one, whether its objects moved or not. The ranges of survivors are told in
-// any order and in several batches, unmoved ones by either callback.
+// the next, sometimes the same or a lower one, whether its objects moved or not. The ranges of survivors are reported
+// in any order and in several batches, unmoved ones by either callback.
 //
 // The truth is counted on the objects themselves as they die, without addresses, ranges or bounds.
 //

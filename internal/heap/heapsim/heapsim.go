@@ -57,17 +57,17 @@ func (o *object) end() uint64 { return o.address + o.bytes }
 
 type simulation struct {
 	Options
-	r       Rand
-	emit    func(heap.Event)
-	areas   []*area
-	space   space
-	frozen  uint64 // next address on the frozen heap
-	waiting [threads]*object
-	now     uint64
-	ends    []uint64
-	gcs     int // collections started
-	truth   heap.Result
-	told    []heap.Site // at the end of the last collection
+	r        Rand
+	emit     func(heap.Event)
+	areas    []*area
+	space    space
+	frozen   uint64 // next address on the frozen heap
+	waiting  [threads]*object
+	now      uint64
+	ends     []uint64
+	gcs      int // collections started
+	truth    heap.Result
+	reported []heap.Site // at the end of the last collection
 }
 
 // Run simulates a heap, tells what happens and returns what became of the objects.

@@ -77,11 +77,11 @@ func (c *counted) readSites(a *arena.Arena) error {
 	return nil
 }
 
-// readLog takes the collections and what is alive; cohorts are told in parts.
+// readLog takes the collections and what is alive; cohorts are reported in parts.
 func (c *counted) readLog(log []byte) error {
 	alive := map[heap.Cohort]wire.Population{}
 	reasons := map[[2]uint32]heap.Reason{}
-	told, since := map[uint32]heap.Change{}, uint32(0)
+	reported, since := map[uint32]heap.Change{}, uint32(0)
 	for len(log) > 0 {
 		record, rest, err := wire.Next(log)
 		if err != nil {
@@ -97,12 +97,12 @@ func (c *counted) readLog(log []byte) error {
 				return fmt.Errorf("collection %d tells changes since %d, want %d", r.Number, r.Since, since)
 			}
 			since = r.Number
-			c.takeChanges(told)
+			c.takeChanges(reported)
 			if int(r.Number) != len(c.result.GCs) {
 				return fmt.Errorf("collection %d has number %d", len(c.result.GCs), r.Number)
 			}
 		case wire.Changes:
-			if err := c.addChanges(told, r); err != nil {
+			if err := c.addChanges(reported, r); err != nil {
 				return err
 			}
 		case wire.Alive:
@@ -130,12 +130,12 @@ func (c *counted) readLog(log []byte) error {
 }
 
 // addChanges takes counters of sites; a site's can be in two records.
-func (c *counted) addChanges(told map[uint32]heap.Change, r wire.Changes) error {
+func (c *counted) addChanges(reported map[uint32]heap.Change, r wire.Changes) error {
 	if int(r.GC) != len(c.result.GCs)+1 {
 		return fmt.Errorf("changes of collection %d after %d", r.GC, len(c.result.GCs))
 	}
 	for _, x := range r.Changes {
-		now := told[x.Site]
+		now := reported[x.Site]
 		was := now
 		now.GC, now.Site = int(r.GC), x.Site
 		if x.Counter == wire.ChangeAllocated {
@@ -146,16 +146,16 @@ func (c *counted) addChanges(told map[uint32]heap.Change, r wire.Changes) error 
 		if now.Allocated == was.Allocated && now.Dead == was.Dead {
 			return fmt.Errorf("collection %d: counter %d of site %d did not change", r.GC, x.Counter, x.Site)
 		}
-		told[x.Site] = now
+		reported[x.Site] = now
 	}
 	return nil
 }
 
 // takeChanges completes the changes of a collection.
-func (c *counted) takeChanges(told map[uint32]heap.Change) {
-	for _, site := range slices.Sorted(maps.Keys(told)) {
-		if told[site].GC == len(c.result.GCs) {
-			c.result.Changes = append(c.result.Changes, told[site])
+func (c *counted) takeChanges(reported map[uint32]heap.Change) {
+	for _, site := range slices.Sorted(maps.Keys(reported)) {
+		if reported[site].GC == len(c.result.GCs) {
+			c.result.Changes = append(c.result.Changes, reported[site])
 		}
 	}
 }

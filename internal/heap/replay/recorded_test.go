@@ -34,9 +34,9 @@ var (
 )
 
 // TestRecordedRuntimes lets real programs run under an agent that counts as the product does and also records what it
-// is told. The reference tracker follows the recording, and every counter of every site and collection must be equal.
-// What is born after the last collection is not counted, and how much that is: finalizers and the runtime may still
-// allocate.
+// is reported. The reference tracker follows the recording, and every counter of every site and collection must be
+// equal. What is born after the last collection is not counted, and how much that is: finalizers and the runtime may
+// still allocate.
 func TestRecordedRuntimes(t *testing.T) {
 	in := dotnettest.Need(t)
 	agent := buildRecorder(t)

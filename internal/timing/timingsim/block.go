@@ -272,17 +272,17 @@ func (s *simulation) try(i *invocation, sp uint64) outcome {
 	return out
 }
 
-// unwind tells that an exception has come to a function. It is told again if it is another exception, as when one
+// unwind tells that an exception has come to a function. It is reported again if it is another exception, as when one
 // leaves a finally block.
 func (s *simulation) unwind(i *invocation, out outcome) {
-	if out.kind == thrown && !slices.Contains(i.told, out.exception.id) && !i.filter && !i.native {
-		i.told = append(i.told, out.exception.id)
+	if out.kind == thrown && !slices.Contains(i.reported, out.exception.id) && !i.filter && !i.native {
+		i.reported = append(i.reported, out.exception.id)
 		s.tell(timing.Event{Kind: timing.KindUnwind, Class: i.class, Function: i.id, Frame: i.frame})
 		s.helpers(out.exception.sp)
 	}
 }
 
-// unwound lets a call be gone. The end of the last one before native code that catches is not told by .NET 9.
+// unwound lets a call be gone. The end of the last one before native code that catches is not reported by .NET 9.
 func (s *simulation) unwound(i *invocation, out outcome) outcome {
 	s.unwind(i, out)
 	last := len(s.stack) - 1

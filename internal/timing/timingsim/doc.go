@@ -1,4 +1,4 @@
-// Package timingsim is made-up programs that tell what a profiler would be told of one of their threads, as events of
+// Package timingsim is made-up programs that report what a profiler would get of one of their threads, as events of
 // package timing.
 //
 // # Why
@@ -12,15 +12,15 @@
 // A few functions call each other from a few places, so that paths come again; some are instrumented, some are
 // framework code, some are not hooked at all. A function runs statements that are drawn as it goes: calls, tail calls,
 // blocks with handlers (catch, filter, finally), throws, memory taken from the stack. Frames have sizes, so every call
-// has the stack pointer that it would have. Exceptions are delivered in two passes, as the runtime does it, and told as
-// it tells them (see package timing for the order, which was recorded): with Options.Managed as .NET 9 does, otherwise
-// as 3.1. Native code between functions catches everything. Calls can be gone without a word, as by longjmp. Before any
-// event the operating system may act, and the clock may stand still or go back. In the end the thread is done, or
-// everything stops where it is.
+// has the stack pointer that it would have. Exceptions are delivered in two passes, as the runtime does it, and
+// reported as it tells them (see package timing for the order, which was recorded): with Options.Managed as .NET 9
+// does, otherwise as 3.1. Native code between functions catches everything. Calls can be gone without a word, as by
+// longjmp. Before any event the operating system may act, and the clock may stand still or go back. In the end the
+// thread is done, or everything stops where it is.
 //
 // # What it leaves out
 //
-// A profiler cannot know more than it is told. These are left out, since no counting could be right:
+// A profiler cannot know more than is reported to it. These are left out, since no counting could be right:
 //
 //   - When calls are gone and no hook has shown it yet, code that is not hooked does not make calls: these would lie
 //     below what is gone, as if that had made them. The same holds for what delivered an exception that native code

@@ -80,7 +80,7 @@ type invocation struct {
 	native    bool   // native code that called the next one, and catches everything
 	unwinding bool   // a finally block runs because of an exception
 	notifies  bool   // it is the runtime's, and calls while a dispatcher runs
-	told      []int  // the exceptions of which KindUnwind was told
+	reported  []int  // the exceptions of which KindUnwind was reported
 	tries     []*try // that it is inside of, outermost first
 }
 
