@@ -70,7 +70,7 @@ func resolve(n *notes, w *session.Writer, known *resolving) error {
 			n.work("names and lines: %d of %d modules, %d %%", done, total, 100*done/max(total, 1))
 		})
 	}
-	out, err := known.wait()
+	out, err := known.wait(w.Session)
 	if err != nil {
 		return err
 	}
@@ -84,15 +84,17 @@ func resolve(n *notes, w *session.Writer, known *resolving) error {
 
 // resolving finds names and lines while something else is done.
 type resolving struct {
-	done chan struct{} // closed at the end
+	done chan struct{}         // closed at the end
+	all  chan *session.Session // the session once all is written to it; closed: it is not to be had
 	out  symbols.Output
 	err  error // they were not looked for
 }
 
 // startResolving reads what names and lines are made from, and begins to find them. tell may be nil.
 func startResolving(s *session.Session, tell func(done, total int)) *resolving {
-	r := &resolving{done: make(chan struct{})}
+	r := &resolving{done: make(chan struct{}), all: make(chan *session.Session, 1)}
 	in, err := symbols.Read(s)
+	in.Allocated = r.allocated
 	if err == nil {
 		in.Mine, err = mine(s)
 	}
@@ -108,8 +110,21 @@ func startResolving(s *session.Session, tell func(done, total int)) *resolving {
 	return r
 }
 
-// wait returns what was found once it is.
-func (r *resolving) wait() (*symbols.Output, error) {
+// allocated waits until the session has all objects, and reads those of some functions: see symbols.Input.
+func (r *resolving) allocated(functions map[session.FunctionID]bool) map[session.FunctionID]map[session.TypeID]bool {
+	s, ok := <-r.all
+	if !ok {
+		return nil
+	}
+	return symbols.AllocatedBy(s, functions)
+}
+
+// abandon ends the search, of which nobody wants to know the result.
+func (r *resolving) abandon() { close(r.all) }
+
+// wait returns what was found once it is, given the session with all that was recorded, which it reads meanwhile.
+func (r *resolving) wait(s *session.Session) (*symbols.Output, error) {
+	r.all <- s
 	<-r.done
 	return &r.out, r.err
 }

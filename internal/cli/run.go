@@ -314,7 +314,8 @@ func (r *runFlags) record(e *environment, notes *notes, options collect.Options,
 		page.open(path)
 	}
 	res, err := record(options)
-	if own.close(); !res.Named {
+	if own.close(); !res.Named && r.names != nil {
+		r.names.abandon()
 		r.names = nil
 	}
 	notes.clear()

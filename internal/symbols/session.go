@@ -20,7 +20,7 @@ func Read(s *session.Session) (in Input, err error) {
 	in.Instructions, errs[6] = s.Instructions()
 	in.Processes, errs[7] = s.Processes()
 	in.Allocated = func(functions map[session.FunctionID]bool) map[session.FunctionID]map[session.TypeID]bool {
-		return allocatedBy(s, functions)
+		return AllocatedBy(s, functions)
 	}
 	if err := errors.Join(errs[:]...); err != nil {
 		return Input{}, fmt.Errorf("reading what is to be resolved: %w", err)
@@ -53,9 +53,9 @@ func (o *Output) Write(w *session.Writer) error {
 	return nil
 }
 
-// allocatedBy returns the types of the objects that some functions made themselves, as far as they can be read: what
+// AllocatedBy returns the types of the objects that some functions made themselves, as far as they can be read: what
 // adds up the same rows says what is wrong with them.
-func allocatedBy(s *session.Session,
+func AllocatedBy(s *session.Session,
 	functions map[session.FunctionID]bool) map[session.FunctionID]map[session.TypeID]bool {
 	nodes, err := s.Nodes()
 	if err != nil {
