@@ -181,7 +181,7 @@ func (p *page) sibling(path int64, at int) string {
 }
 
 // wholeNames are the own names of functions, without namespace, class and parameters, that end within their cells.
-const wholeNames = `[...document.querySelectorAll(".rows .name .file")].map(of => of.nextSibling).filter(own => {
+const wholeNames = `[...document.querySelectorAll(".rows .name .class")].map(of => of.nextSibling).filter(own => {
 	const range = document.createRange();
 	range.selectNodeContents(own);
 	const last = [...range.getClientRects()].at(-1);
@@ -205,7 +205,7 @@ func TestLongNames(t *testing.T) {
 	p := open(t, b)
 	for _, view := range []string{"functions", "calltree"} {
 		p.visit("view="+view, ".rows .row:not(.head)")
-		p.until(fmt.Sprintf(`document.querySelectorAll(".rows .name .file").length === %d`, len(own)))
+		p.until(fmt.Sprintf(`document.querySelectorAll(".rows .name .class").length === %d`, len(own)))
 		whole := eval[[]string](p, wholeNames)
 		want := []string{"Handle", "Handle", ".ctor", "operator <", "<lambda #0_9>"}
 		slices.Sort(whole)

@@ -29,5 +29,5 @@ export function functionName(name: string): ComponentChildren {
   const parts = functionParts(name);
   if (!parts) return undefined;
   const [of, own, rest] = parts;
-  return <><span class="file" style={{ maxWidth: `calc(100% - ${Math.ceil(own.length * letter) + 1}ch - ${twist}px)` }}>{of}</span>{own}{rest}</>;
+  return <><span class="class" style={{ maxWidth: `calc(100% - ${Math.ceil(own.length * letter) + 1}ch - ${twist}px)` }}>{of}</span>{own}{rest}</>;
 }
