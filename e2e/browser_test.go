@@ -100,6 +100,18 @@ func (s *sandbox) firstRow(b *webtest.Browser, session, view, sort string) {
 	}
 }
 
+// followMouse lets the page keep what it sees of the mouse, and of what can move the charts meanwhile.
+const followMouse = `(() => {
+	window.followed = [];
+	const say = (e, more) => window.followed.push([Math.round(performance.now()), e.type, e.target.className ?? "document", more].join(" "));
+	for (const type of ["mousedown", "mousemove", "mouseup"])
+		addEventListener(type, e => say(e, [e.clientX, e.clientY, "moved", e.movementX, e.movementY, "buttons", e.buttons]), true);
+	for (const type of ["scroll", "resize"])
+		addEventListener(type, e => say(e, [scrollX, scrollY, document.documentElement.scrollHeight]), true);
+	new MutationObserver(list => window.followed.push("charts replaced " + list.length)).observe(document.querySelector(".charts"), { childList: true });
+	return true;
+})()`
+
 // dragRange drags a range over the timeline, which all views follow, and takes it back.
 func (s *sandbox) dragRange(b *webtest.Browser) {
 	s.t.Helper()
@@ -114,7 +126,15 @@ func (s *sandbox) dragRange(b *webtest.Browser) {
 		return still; })()`)
 	box := webtest.Eval[[]float64](b, `window.settled.box`)
 	x, y := box[0]+2, box[1]+box[3]/2
+	webtest.Eval[bool](b, followMouse)
+	defer func() {
+		if b.T.Failed() {
+			b.T.Logf("the charts were at %v; the page saw of the mouse:\n%s", box,
+				webtest.Eval[string](b, `window.followed.join("\n")`))
+		}
+	}()
 	b.Do(chromedp.MouseEvent("mouseMoved", x, y), chromedp.MouseEvent("mousePressed", x, y, chromedp.ButtonLeft),
+		chromedp.MouseEvent("mouseMoved", x+box[2]/8, y, chromedp.ButtonLeft),
 		chromedp.MouseEvent("mouseMoved", x+box[2]/4, y, chromedp.ButtonLeft),
 		chromedp.MouseEvent("mouseReleased", x+box[2]/4, y, chromedp.ButtonLeft))
 	b.Until(`location.search.includes("time=") && document.querySelector(".notes")?.innerText.includes("whole slices")`)
