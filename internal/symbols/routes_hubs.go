@@ -1,37 +1,50 @@
 package symbols
 
 import (
+	"iter"
+
 	"github.com/clrprof/clrprof/internal/clrmeta"
 )
 
 // addHub adds the methods of a hub of SignalR, which clients call by their names; a call gives its type for a type
 // parameter.
 func (m *methodCalls) addHub(call uint32, on builder, text string) {
-	args, err := m.f.meta.TypeArguments(clrmeta.Token(call))
-	if err != nil || len(args) != 1 || args[0].Kind != clrmeta.Class {
-		return
-	}
-	token, name, err := m.f.named(args[0].Token)
-	if err != nil {
-		return
-	}
-	at, ok := m.r.define(m.f, token, name)
-	for range maxBases {
-		if !ok || name.Namespace == aspNetCore+"SignalR" {
+	for class, name := range m.given(call) {
+		if name.Namespace == aspNetCore+"SignalR" {
 			return
 		}
-		methods, _ := at.file.meta.Methods(at.token)
+		methods, _ := class.file.meta.Methods(class.token)
 		for _, method := range methods {
-			if at.file.isAnswering(method) {
-				m.maps = append(m.maps, mapped{on: on, to: definition{at.file, method}, text: text,
-					method: " " + at.file.hubMethod(method)})
+			if class.file.isAnswering(method) {
+				m.maps = append(m.maps, mapped{on: on, to: definition{class.file, method}, text: text,
+					method: " " + class.file.hubMethod(method)})
 			}
 		}
-		var base clrmeta.Token
-		if base, name, err = baseOf(at); err != nil || base == 0 {
+	}
+}
+
+// given lists the class that a call gives for its only type parameter, and its base classes, as far as their files can
+// be read.
+func (m *methodCalls) given(call uint32) iter.Seq2[definition, clrmeta.TypeName] {
+	return func(yield func(definition, clrmeta.TypeName) bool) {
+		args, err := m.f.meta.TypeArguments(clrmeta.Token(call))
+		if err != nil || len(args) != 1 || args[0].Kind != clrmeta.Class {
 			return
 		}
-		at, ok = m.r.define(at.file, base, name)
+		token, name, err := m.f.named(args[0].Token)
+		if err != nil {
+			return
+		}
+		at, ok := m.r.define(m.f, token, name)
+		for range maxBases {
+			if !ok || !yield(at, name) {
+				return
+			}
+			if token, name, err = baseOf(at); err != nil || token == 0 {
+				return
+			}
+			at, ok = m.r.define(at.file, token, name)
+		}
 	}
 }
 

@@ -18,32 +18,17 @@ const (
 // addService adds the methods of a service of gRPC; a call gives its type for a type parameter. Their routes are those
 // of the protocol: /package.Service/Method.
 func (m *methodCalls) addService(call uint32, on builder) {
-	args, err := m.f.meta.TypeArguments(clrmeta.Token(call))
-	if err != nil || len(args) != 1 || args[0].Kind != clrmeta.Class {
-		return
-	}
-	token, name, err := m.f.named(args[0].Token)
-	if err != nil {
-		return
-	}
-	at, ok := m.r.define(m.f, token, name)
 	var classes []definition // of the service, that itself first
-	for range maxBases {
-		if !ok {
-			return
+	for class := range m.given(call) {
+		described := m.r.grpcMethods(class)
+		if described == nil {
+			classes = append(classes, class)
+			continue
 		}
-		if described := m.r.grpcMethods(at); described != nil {
-			for _, class := range classes {
-				m.addServiceMethods(class, described, on)
-			}
-			return
+		for _, class := range classes {
+			m.addServiceMethods(class, described, on)
 		}
-		classes = append(classes, at)
-		var base clrmeta.Token
-		if base, name, err = baseOf(at); err != nil || base == 0 {
-			return
-		}
-		at, ok = m.r.define(at.file, base, name)
+		return
 	}
 }
 
