@@ -73,6 +73,18 @@ type code struct {
 	close io.Closer
 }
 
+// body returns the body of a method; nil: it has none, or one that is too large to be read.
+func (c *code) body(method clrmeta.Token) []byte {
+	if size, err := c.image.BodySize(method); err != nil || size > maxBody {
+		return nil
+	}
+	b, err := c.image.Body(method)
+	if err != nil {
+		return nil
+	}
+	return b
+}
+
 // openCode opens a file once more, if it is still the same; the image is nil if not.
 func (r *resolver) openCode(f *moduleFile) code {
 	if f.meta == nil {
@@ -112,20 +124,16 @@ func (p *paramsFinder) find(f *moduleFile, s *source) {
 			}
 			defer c.close.Close() // nothing was written
 		}
-		if made := p.findIn(called, s, c.image, row); made != nil {
+		if made := p.findIn(called, s, &c, row); made != nil {
 			p.made[i] = made
 		}
 	}
 }
 
 // findIn returns the objects that a function makes, if some are for params; none if its code cannot be followed.
-func (p *paramsFinder) findIn(called *calledTokens, s *source, image *clrmeta.Image,
-	row *session.Function) []madeObject {
-	if size, err := image.BodySize(clrmeta.Token(row.Token)); err != nil || size > maxBody {
-		return nil
-	}
-	b, err := image.Body(clrmeta.Token(row.Token))
-	if err != nil || bytes.IndexByte(b, il.OpNewarr) < 0 && bytes.IndexByte(b, il.OpNewobj) < 0 {
+func (p *paramsFinder) findIn(called *calledTokens, s *source, c *code, row *session.Function) []madeObject {
+	b := c.body(clrmeta.Token(row.Token))
+	if bytes.IndexByte(b, il.OpNewarr) < 0 && bytes.IndexByte(b, il.OpNewobj) < 0 {
 		return nil
 	}
 	body, err := il.ReadBody(b)

@@ -69,8 +69,8 @@ type routeMapper struct {
 	kinds map[uint32]mapping // by token
 	names map[uint32]string  // of what maps routes
 
-	pageTypes   map[string]clrmeta.Token // of this file, by name; nil until something needs them
-	pageTypesOf *moduleFile
+	types     map[string]clrmeta.Token // of this file, by name; nil until something needs them
+	typesFile *moduleFile
 }
 
 // read reads the code of a file.
@@ -88,14 +88,10 @@ func (m *routeMapper) read(f *moduleFile) {
 	defer c.close.Close() // nothing was written
 	for row := uint32(1); row <= f.meta.Rows(clrmeta.TableMethodDef); row++ {
 		method := clrmeta.MakeToken(clrmeta.TableMethodDef, row)
-		if size, err := c.image.BodySize(method); err != nil || size > maxBody {
-			continue // it has no code
+		b := c.body(method)
+		if slices.ContainsFunc(calls, func(call []byte) bool { return bytes.Contains(b, call) }) {
+			m.findIn(b, method)
 		}
-		b, err := c.image.Body(method)
-		if err != nil || !slices.ContainsFunc(calls, func(call []byte) bool { return bytes.Contains(b, call) }) {
-			continue
-		}
-		m.findIn(b, method)
 	}
 }
 

@@ -35,10 +35,10 @@ func (m *routeMapper) addPages(f *moduleFile) {
 
 // typesOf returns the types of a file by name.
 func (m *routeMapper) typesOf(f *moduleFile) map[string]clrmeta.Token {
-	if m.pageTypes == nil || m.pageTypesOf != f {
-		m.pageTypes, m.pageTypesOf = f.meta.Types(), f
+	if m.types == nil || m.typesFile != f {
+		m.types, m.typesFile = f.meta.Types(), f
 	}
-	return m.pageTypes
+	return m.types
 }
 
 // pageTemplate returns what follows @page in the source of a page.

@@ -20,7 +20,7 @@ const (
 func (m *methodCalls) addService(call uint32, on builder) {
 	var classes []definition // of the service, that itself first
 	for class := range m.given(call) {
-		described := m.r.grpcMethods(class)
+		described := m.grpcMethods(class)
 		if described == nil {
 			classes = append(classes, class)
 			continue
@@ -46,18 +46,18 @@ func (m *methodCalls) addServiceMethods(class definition, described map[string]s
 
 // grpcMethods returns the routes of the methods of a service by their names, given the class that services derive
 // from; nil: it is none.
-func (r *resolver) grpcMethods(base definition) map[string]string {
+func (m *routeMapper) grpcMethods(base definition) map[string]string {
 	for _, a := range base.file.meta.TextAttributes(base.token) {
 		_, name, err := base.file.named(a.Type)
 		if err != nil || name.String() != grpcBinding || len(a.Texts) == 0 {
 			continue
 		}
 		class, _, _ := strings.Cut(a.Texts[0], ",")
-		holder, ok := base.file.meta.Types()[strings.ReplaceAll(class, "+", "/")]
+		holder, ok := m.typesOf(base.file)[strings.ReplaceAll(class, "+", "/")]
 		if !ok {
 			return nil
 		}
-		return r.describedMethods(base.file, holder)
+		return m.r.describedMethods(base.file, holder)
 	}
 	return nil
 }
@@ -75,14 +75,7 @@ func (r *resolver) describedMethods(f *moduleFile, holder clrmeta.Token) map[str
 			return nil
 		}
 		defer c.close.Close() // nothing was written
-		if size, err := c.image.BodySize(method); err != nil || size > maxBody {
-			return nil
-		}
-		b, err := c.image.Body(method)
-		if err != nil {
-			return nil
-		}
-		return f.describedIn(b, holder)
+		return f.describedIn(c.body(method), holder)
 	}
 	return nil
 }
