@@ -10,6 +10,7 @@ import (
 	"runtime/metrics"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -66,11 +67,11 @@ func complete(n *notes, path string, of made) error {
 // resolve stores names and lines: those that are known, or else it finds them.
 func resolve(n *notes, w *session.Writer, known *resolving) error {
 	if known == nil {
-		known = startResolving(w.Session, func(done, total int) {
-			n.work("names and lines: %d of %d modules, %d %%", done, total, 100*done/max(total, 1))
-		})
+		known = startResolving(w.Session)
 	}
-	out, err := known.wait(w.Session)
+	out, err := known.wait(w.Session, func(done, total int) {
+		n.work("names and lines: %d of %d modules, %d %%", done, total, 100*done/max(total, 1))
+	})
 	if err != nil {
 		return err
 	}
@@ -84,14 +85,15 @@ func resolve(n *notes, w *session.Writer, known *resolving) error {
 
 // resolving finds names and lines while something else is done.
 type resolving struct {
-	done chan struct{}         // closed at the end
-	all  chan *session.Session // the session once all is written to it; closed: it is not to be had
+	done chan struct{}                         // closed at the end
+	all  chan *session.Session                 // the session once all is written to it; closed: it is not to be had
+	tell atomic.Pointer[func(done, total int)] // how far it is, to who waits for it; nil: nobody does
 	out  symbols.Output
 	err  error // they were not looked for
 }
 
-// startResolving reads what names and lines are made from, and begins to find them. tell may be nil.
-func startResolving(s *session.Session, tell func(done, total int)) *resolving {
+// startResolving reads what names and lines are made from, and begins to find them.
+func startResolving(s *session.Session) *resolving {
 	r := &resolving{done: make(chan struct{}), all: make(chan *session.Session, 1)}
 	in, err := symbols.Read(s)
 	in.Allocated = r.allocated
@@ -105,7 +107,11 @@ func startResolving(s *session.Session, tell func(done, total int)) *resolving {
 	}
 	go func() {
 		defer close(r.done)
-		r.out = symbols.Resolve(in, symbols.OpenFile, tell)
+		r.out = symbols.Resolve(in, symbols.OpenFile, func(done, total int) {
+			if tell := r.tell.Load(); tell != nil {
+				(*tell)(done, total)
+			}
+		})
 	}()
 	return r
 }
@@ -122,8 +128,10 @@ func (r *resolving) allocated(functions map[session.FunctionID]bool) map[session
 // abandon ends the search, of which nobody wants to know the result.
 func (r *resolving) abandon() { close(r.all) }
 
-// wait returns what was found once it is, given the session with all that was recorded, which it reads meanwhile.
-func (r *resolving) wait(s *session.Session) (*symbols.Output, error) {
+// wait returns what was found once it is, given the session with all that was recorded, which it reads meanwhile, and
+// tells how far it is.
+func (r *resolving) wait(s *session.Session, tell func(done, total int)) (*symbols.Output, error) {
+	r.tell.Store(&tell)
 	r.all <- s
 	<-r.done
 	return &r.out, r.err

@@ -302,7 +302,7 @@ func (r *runFlags) record(e *environment, notes *notes, options collect.Options,
 			notes.progress("recording: %s, %s", p.Age, plural(p.Processes, ".NET process", ".NET processes"))
 		}
 	}
-	options.OnNamed = func(s *session.Session) { r.names = startResolving(s, nil) }
+	options.OnNamed = func(s *session.Session) { r.names = startResolving(s) }
 	page, err := r.servePage(notes, own.feed)
 	if err != nil {
 		return collect.Result{}, &livePage{}, err
