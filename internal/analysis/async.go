@@ -54,7 +54,7 @@ var asyncRuntime = []string{
 	"System.Threading.Tasks.TaskContinuation",
 	"System.Threading.Tasks.SynchronizationContextAwaitTaskContinuation",
 	"System.Threading.Tasks.Task.RunContinuations",
-	"System.Threading.Tasks.Task.FinishContinuations", "System.Threading.Tasks.Task.TrySetResult",
+	"System.Threading.Tasks.Task.FinishContinuations", "System.Threading.Tasks.Task.TrySet",
 	"System.Threading.Tasks.Task`1.TrySetResult",
 	"System.Threading.ThreadPoolWorkQueue.Dispatch", "System.Threading.PortableThreadPool/WorkerThread.",
 	"System.Threading._ThreadPoolWaitCallback.",
@@ -79,17 +79,18 @@ var awaiters = []string{
 
 // asyncFunctions says what functions are, by position.
 type asyncFunctions struct {
-	machine []bool // MoveNext of an async method
-	runtime []bool
-	awaiter []bool
-	start   []bool // of the runtime: it runs the method up to its first wait
-	index   index[session.FunctionID]
-	rows    []session.Function
+	machine   []bool // MoveNext of an async method
+	runtime   []bool
+	awaiter   []bool
+	start     []bool // of the runtime: it runs the method up to its first wait
+	completes []bool // of the runtime: it ends the method
+	index     index[session.FunctionID]
+	rows      []session.Function
 }
 
 func newAsyncFunctions(rows []session.Function) *asyncFunctions {
 	f := &asyncFunctions{make([]bool, len(rows)), make([]bool, len(rows)), make([]bool, len(rows)),
-		make([]bool, len(rows)),
+		make([]bool, len(rows)), make([]bool, len(rows)),
 		newIndex(rows, func(r *session.Function) session.FunctionID { return r.ID }), rows}
 	for i := range rows {
 		r := &rows[i]
@@ -98,6 +99,7 @@ func newAsyncFunctions(rows []session.Function) *asyncFunctions {
 		begins := func(prefix string) bool { return strings.HasPrefix(name, prefix) }
 		f.runtime[i], f.awaiter[i] = IsAsyncRuntime(r), slices.ContainsFunc(awaiters, begins)
 		f.start[i] = f.runtime[i] && r.RawName == "Start"
+		f.completes[i] = f.runtime[i] && completes(r)
 	}
 	return f
 }
@@ -164,16 +166,17 @@ type asyncTree struct {
 	isPart    bool              // paths that are not selected are among them: without an id and without values
 	anchors   map[int32][]int32 // by MoveNext: the paths on which its calls were made
 	start     []int32           // by path, of a first run: its anchor; else none
-	logical   []int32           // by path: its node; none: not placed yet
-	state     []uint8
-	nodes     []logicalNode
-	at        pairNumbering         // nodes, by the one above and the number of their names
-	names     numbering[logicalKey] // of nodes, below none
-	nameOf    []functionNode        // by function, of its own process and no role
-	groupOf   []functionNode        // likewise of the role of a group
-	async     map[int32]bool        // nodes of async methods
-	awaits    []session.FunctionAwait
-	traced    *shapedRows // nil: nobody asks where rows went
+	continued
+	logical []int32 // by path: its node; none: not placed yet
+	state   []uint8
+	nodes   []logicalNode
+	at      pairNumbering         // nodes, by the one above and the number of their names
+	names   numbering[logicalKey] // of nodes, below none
+	nameOf  []functionNode        // by function, of its own process and no role
+	groupOf []functionNode        // likewise of the role of a group
+	async   map[int32]bool        // nodes of async methods
+	awaits  []session.FunctionAwait
+	traced  *shapedRows // nil: nobody asks where rows went
 }
 
 // LogicalTree is the call tree with async methods below those who called them.
@@ -296,30 +299,36 @@ func (t *asyncTree) isMachine(path int32) bool {
 func (t *asyncTree) findAnchors() {
 	t.anchors, t.start = map[int32][]int32{}, make([]int32, len(t.paths))
 	t.logical, t.state = make([]int32, len(t.paths)), make([]uint8, len(t.paths))
+	t.continued = newContinued(len(t.paths))
 	for i := range t.paths {
 		t.start[i], t.logical[i] = none, none
-		if !t.isMachine(int32(i)) {
-			continue
+		if t.isMachine(int32(i)) {
+			t.findAnchor(int32(i))
 		}
-		machine, started := t.paths[i].function, false
-		above := t.paths[i].parent
-		for ; above >= 0; above = t.paths[above].parent {
-			f := t.paths[above].function
-			if f < 0 || !t.functions.runtime[f] {
-				break
-			}
-			started = started || t.functions.start[f]
+		t.findContinued(int32(i))
+	}
+}
+
+// findAnchor finds on which path the call of an async method was made whose state machine runs on a path.
+func (t *asyncTree) findAnchor(i int32) {
+	machine, started := t.paths[i].function, false
+	above := t.paths[i].parent
+	for ; above >= 0; above = t.paths[above].parent {
+		f := t.paths[above].function
+		if f < 0 || !t.functions.runtime[f] {
+			break
 		}
-		anchor := int32(none)
-		switch {
-		case above >= 0 && t.functions.isStub(t.paths[above].function, machine):
-			anchor = above
-		case started:
-			anchor = int32(i)
-		}
-		if t.start[i] = anchor; anchor >= 0 && !slices.Contains(t.anchors[machine], anchor) {
-			t.anchors[machine] = append(t.anchors[machine], anchor)
-		}
+		started = started || t.functions.start[f]
+	}
+	anchor := int32(none)
+	switch {
+	case above >= 0 && t.functions.isStub(t.paths[above].function, machine):
+		anchor = above
+	case started:
+		anchor = i
+	}
+	if t.start[i] = anchor; anchor >= 0 && !slices.Contains(t.anchors[machine], anchor) {
+		t.anchors[machine] = append(t.anchors[machine], anchor)
 	}
 }
 
@@ -360,7 +369,7 @@ func (t *asyncTree) depends(path int32) []int32 {
 	if t.isResumed(path) {
 		return t.anchors[t.paths[path].function]
 	}
-	if above := t.paths[path].parent; above >= 0 {
+	if above := t.caller(path); above >= 0 {
 		return []int32{above}
 	}
 	return nil
@@ -388,8 +397,8 @@ func (t *asyncTree) put(path int32) int32 {
 		return t.logical[path]
 	}
 	above := int32(none)
-	if p.parent >= 0 {
-		above = t.put(p.parent)
+	if caller := t.caller(path); caller >= 0 {
+		above = t.put(caller)
 	}
 	if t.isMachine(path) { // its stub is on no stack
 		for above >= 0 && t.nodes[above].role == AsyncRuntime {

@@ -21,6 +21,7 @@ type asyncSession struct {
 	thread, pool                                   session.ThreadID
 	typ                                            session.TypeID
 	main, other, load, machine, start, resume, use session.FunctionID
+	end                                            session.FunctionID // the machine calls it when the method ends
 }
 
 func newAsyncSession() *asyncSession {
@@ -39,7 +40,8 @@ func newAsyncSession() *asyncSession {
 		machine: function(app, "App/<Load>d__1", "MoveNext", "Load [async]"),
 		start:   function(core, "System.Runtime.CompilerServices.AsyncTaskMethodBuilder", "Start", "Start"),
 		resume:  function(core, "System.Threading.ExecutionContext", "RunInternal", "Run"),
-		use:     function(app, "App", "Use", "Use")}
+		use:     function(app, "App", "Use", "Use"),
+		end:     function(core, "System.Runtime.CompilerServices.AsyncTaskMethodBuilder", "SetResult", "End")}
 }
 
 // allocate makes n objects of n bytes on a stack.
@@ -118,6 +120,25 @@ func TestLogicalTree(t *testing.T) {
 			a.allocate(a.thread, 1, a.main, a.start, a.machine)
 			a.allocate(a.pool, 10, a.resume, a.machine)
 		}, []string{"Main 11 0", " Load [async] 11 11", " runtime 0 0", "runtime 0 0"}},
+		"what goes on when it has ended": {func(a *asyncSession) {
+			a.allocate(a.thread, 1, a.main, a.load, a.start, a.machine)
+			a.allocate(a.pool, 10, a.resume, a.machine, a.end)
+			a.allocate(a.pool, 100, a.resume, a.machine, a.end, a.resume)
+			a.allocate(a.pool, 1000, a.resume, a.machine, a.end, a.resume, a.use)
+			a.allocate(a.pool, 10_000, a.resume, a.machine, a.end, a.other)
+		}, []string{"Main 111 0", " Load 111 1", "  runtime 110 110", "runtime 11000 0", " Use 1000 1000",
+			" Other 10000 10000"}},
+		"a loop that calls it again when it has ended": {func(a *asyncSession) {
+			a.allocate(a.pool, 1, a.other, a.load, a.start, a.machine)
+			a.allocate(a.pool, 10, a.other, a.machine)
+			a.allocate(a.pool, 100, a.other, a.machine, a.end, a.load, a.start, a.machine)
+			a.allocate(a.pool, 1000, a.other, a.machine, a.end, a.machine)
+			a.allocate(a.pool, 10_000, a.other, a.machine, a.end, a.machine, a.end, a.use)
+		}, []string{"Other 11111 0", " Load 1111 1111", " Use 10000 10000"}},
+		"the result of a call that has not waited": {func(a *asyncSession) {
+			a.allocate(a.thread, 1, a.main, a.load, a.start, a.machine)
+			a.allocate(a.thread, 10, a.main, a.load, a.start, a.machine, a.end, a.use)
+		}, []string{"Main 11 0", " Load 11 1", "  runtime 10 0", "   Use 10 10"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			a := newAsyncSession()
@@ -141,6 +162,7 @@ func nameAsync(rt *rapid.T, b *sessiontest.Builder) {
 		{"App/<Save>d__2", "MoveNext", " [async]"},
 		{"System.Runtime.CompilerServices.AsyncTaskMethodBuilder", "Start", ""},
 		{"System.Threading.ExecutionContext", "Run", ""}, {"App", "Use", ""},
+		{"System.Runtime.CompilerServices.AsyncTaskMethodBuilder", "SetResult", ""},
 		{"System.Runtime.CompilerServices.TaskAwaiter", "GetResult", ""}}
 	for i := range b.Functions {
 		f := &b.Functions[i]

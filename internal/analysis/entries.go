@@ -142,13 +142,11 @@ func (t *entryTree) findOwners() {
 // it had waited goes from unseen to one, and from one to several, never back: so there is a last turn.
 func (t *entryTree) ownerOf(path int32) int32 {
 	p, owner := &t.paths[path], ofOutside
-	if p.parent >= 0 {
-		owner = t.owner[p.parent]
+	if caller := t.caller(path); caller >= 0 {
+		owner = t.owner[caller]
 	}
 	switch {
-	case owner >= 0:
-		return owner
-	case p.function >= 0 && t.entry[p.function] != none:
+	case p.function >= 0 && t.entry[p.function] != none && (owner < 0 || t.hasWaited(path)):
 		return t.entry[p.function]
 	case t.isResumed(path):
 		owner = t.owner[path]
@@ -163,6 +161,9 @@ func (t *entryTree) ownerOf(path int32) int32 {
 	}
 	return owner
 }
+
+// hasWaited reports whether a path is that of an async method after it had waited, if none of its calls is known, too.
+func (t *entryTree) hasWaited(path int32) bool { return t.isMachine(path) && t.start[path] == none }
 
 // sum adds up the paths of each owner.
 func (t *entryTree) sum() *Entries {

@@ -111,6 +111,18 @@ func TestEntryValues(t *testing.T) {
 			a.allocate(a.thread, 1, a.main, a.load, a.start, a.machine)
 			a.allocate(a.thread, 2, a.other, a.load, a.start, a.machine)
 		}, []string{"Main 1 0", "Other 12 10"}},
+		"one that begins when an async one has ended, on its stack": {func(a *asyncSession) {
+			isTest(a, a.load, a.machine, a.other)
+			a.allocate(a.thread, 1, a.main, a.load, a.start, a.machine)
+			a.allocate(a.pool, 10, a.resume, a.machine, a.end)
+			a.allocate(a.pool, 100, a.resume, a.machine, a.end, a.use)
+			a.allocate(a.pool, 1000, a.resume, a.machine, a.end, a.other, a.use)
+		}, []string{"Other 1,000 0", "Load 11 1", "outside 100 100"}},
+		"an async method that a test resumes and another one calls": {func(a *asyncSession) {
+			isTest(a, a.main, a.other)
+			a.allocate(a.thread, 1, a.main, a.load, a.start, a.machine)
+			a.allocate(a.thread, 10, a.other, a.resume, a.machine)
+		}, []string{"Main 11 0"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			a := newAsyncSession()
@@ -139,6 +151,10 @@ func TestEntryValuesAddUp(t *testing.T) {
 				continue
 			}
 			f.RawType, f.RawName, f.Name = "App", fmt.Sprint("F", i), fmt.Sprintf("App.F%d()", i)
+			if isAsync && i%6 == 5 {
+				f.RawType, f.RawName = "System.Runtime.CompilerServices.AsyncTaskMethodBuilder", "SetResult"
+				continue
+			}
 			if isAsync && i%3 == 1 {
 				f.RawType, f.RawName = fmt.Sprintf("App/<F%d>d__1", i-1), "MoveNext"
 				f.Name = fmt.Sprintf("App.F%d() [async]", i-1)

@@ -1,0 +1,119 @@
+package e2e
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/clrprof/clrprof/internal/dotnettest"
+)
+
+// continuedTruth is what the target Continued knows of a function: all that its calls make.
+type continuedTruth struct {
+	Name  string
+	Made  int64 `json:"made"`
+	Calls int64
+}
+
+// TestContinued: what goes on on the stack of an async method that has ended is neither below it in the call tree, nor
+// of the test that has ended there.
+func TestContinued(t *testing.T) {
+	t.Parallel()
+	for i, o := range []dotnettest.Options{{}, {NoOptimize: true}} {
+		o.Framework = dotnettest.Net8
+		for k, runtime := range dotnettest.OneInTurn(dotnettest.NeedRuntimes(t, 8), i) {
+			flags := [][]string{{"--memory"}, {"--time", "--memory"}, nil}[(i+k)%3]
+			t.Run(strings.Join(flags, " ")+"/"+runtime.Name, func(t *testing.T) {
+				t.Parallel()
+				r := record(t, runtime.Command(dotnettest.Target(t, "Continued", o)), flags...)
+				if r.exit != 0 {
+					t.Fatalf("exit code %d\n%s%s", r.exit, r.stdout, r.stderr)
+				}
+				truth := truthRows[continuedTruth](t, r.stdout, "continued")
+				compareContinuedTree(t, r.session, truth, len(flags) == 2)
+				compareContinuedTests(t, r.session, truth)
+			})
+		}
+	}
+}
+
+// compareContinuedTree looks for each function in one row of the call tree, which is not below those that ended.
+func compareContinuedTree(t *testing.T, session string, truth []continuedTruth, timed bool) {
+	t.Helper()
+	type row struct {
+		treeRow
+		Made int64 `json:"inclusive_allocations"`
+	}
+	byName := map[string]continuedTruth{}
+	for _, f := range truth {
+		byName[f.Name] = f
+	}
+	var have []continuedTruth
+	var above []string
+	for _, x := range view[row](t, session, "calltree", "--type", "Continued.Item", "--min-share", "0") {
+		above = append(above[:x.Level], x.Name)
+		f, ok := byName[x.Name]
+		if !ok {
+			continue
+		}
+		have = append(have, continuedTruth{x.Name, x.Made, f.Calls})
+		for _, of := range above[:x.Level] {
+			if strings.Contains(of, "Program.Body(") || strings.Contains(of, "Program.First(") {
+				t.Errorf("%s is below %q", x.Name, above)
+			}
+		}
+	}
+	checkContinued(t, "call tree", truth, have)
+	if !timed {
+		return
+	}
+	have = nil
+	for _, x := range view[treeRow](t, session, "calltree", "--min-share", "0") {
+		if f, ok := byName[x.Name]; ok {
+			have = append(have, continuedTruth{x.Name, f.Made, int64(x.Calls)})
+		}
+	}
+	checkContinued(t, "call tree with times", truth, have)
+}
+
+func checkContinued(t *testing.T, what string, want, have []continuedTruth) {
+	t.Helper()
+	rows := func(list []continuedTruth) map[string][]continuedTruth {
+		m := map[string][]continuedTruth{}
+		for _, f := range list {
+			if f.Name == "Continued.Program.Numbers() [iterator]" {
+				f.Calls = 0 // it is called once more, at its end
+			}
+			m[f.Name] = append(m[f.Name], f)
+		}
+		return m
+	}
+	if d := cmp.Diff(rows(want), rows(have)); d != "" {
+		t.Errorf("%s (-truth +session):\n%s", what, d)
+	}
+}
+
+// compareContinuedTests compares what the tests made.
+func compareContinuedTests(t *testing.T, session string, truth []continuedTruth) {
+	t.Helper()
+	type test struct {
+		Name string
+		Made int64 `json:"inclusive_allocations"`
+	}
+	want, have := map[string]int64{}, map[string]int64{}
+	for _, f := range truth {
+		if strings.Contains(f.Name, "First") || strings.Contains(f.Name, "Second") {
+			want[f.Name] = f.Made
+			continue
+		}
+		want["(outside of tests)"] += f.Made
+	}
+	want["(outside of tests)"] -= want["Continued.Program.Second()"] // which the fixture calls
+	for _, x := range view[test](t, session, "tests", "--type", "Continued.Item") {
+		have[x.Name] = x.Made
+	}
+	if d := cmp.Diff(want, have); d != "" {
+		t.Errorf("tests (-truth +session):\n%s", d)
+	}
+}
