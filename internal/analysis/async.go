@@ -56,6 +56,7 @@ var asyncRuntime = []string{
 	"System.Threading.Tasks.Task.RunContinuations",
 	"System.Threading.Tasks.Task.FinishContinuations", "System.Threading.Tasks.Task.TrySet",
 	"System.Threading.Tasks.Task`1.TrySetResult",
+	"System.Threading.Tasks.Sources.ManualResetValueTaskSourceCore",
 	"System.Threading.ThreadPoolWorkQueue.Dispatch", "System.Threading.PortableThreadPool/WorkerThread.",
 	"System.Threading._ThreadPoolWaitCallback.",
 }
@@ -79,29 +80,67 @@ var awaiters = []string{
 
 // asyncFunctions says what functions are, by position.
 type asyncFunctions struct {
-	machine   []bool // MoveNext of an async method
+	machine   []bool // MoveNext of an async method, or of an async iterator
+	iterator  []bool // MoveNext of any iterator: it runs once for each element, whoever called the method
 	runtime   []bool
 	awaiter   []bool
 	start     []bool // of the runtime: it runs the method up to its first wait
-	completes []bool // of the runtime: it ends the method
+	completes []bool // of the runtime: it ends the method, or gives an element of an async iterator
 	index     index[session.FunctionID]
 	rows      []session.Function
 }
 
 func newAsyncFunctions(rows []session.Function) *asyncFunctions {
-	f := &asyncFunctions{make([]bool, len(rows)), make([]bool, len(rows)), make([]bool, len(rows)),
-		make([]bool, len(rows)), make([]bool, len(rows)),
-		newIndex(rows, func(r *session.Function) session.FunctionID { return r.ID }), rows}
+	f := &asyncFunctions{index: newIndex(rows, func(r *session.Function) session.FunctionID { return r.ID }), rows: rows}
+	for _, of := range []*[]bool{&f.machine, &f.iterator, &f.runtime, &f.awaiter, &f.start, &f.completes} {
+		*of = make([]bool, len(rows))
+	}
 	for i := range rows {
 		r := &rows[i]
 		name := r.MetadataName()
-		f.machine[i] = r.RawName == "MoveNext" && strings.HasSuffix(r.Name, " [async]")
+		mark := ""
+		if r.RawName == "MoveNext" {
+			_, mark = writtenName(r.Name)
+		}
+		f.machine[i], f.iterator[i] = mark == asyncMark || mark == asyncIteratorMark, mark != "" && mark != asyncMark
 		begins := func(prefix string) bool { return strings.HasPrefix(name, prefix) }
 		f.runtime[i], f.awaiter[i] = IsAsyncRuntime(r), slices.ContainsFunc(awaiters, begins)
-		f.start[i] = f.runtime[i] && r.RawName == "Start"
+		f.start[i] = f.runtime[i] && (r.RawName == "Start" || begins(iteratorBuilder+"MoveNext"))
 		f.completes[i] = f.runtime[i] && completes(r)
 	}
 	return f
+}
+
+// iteratorBuilder begins the names of framework functions that run async iterators.
+const iteratorBuilder = "System.Runtime.CompilerServices.AsyncIteratorMethodBuilder."
+
+// Marks at the ends of the names of state machines, which are otherwise those of their methods.
+const (
+	asyncMark         = " [async]"
+	iteratorMark      = " [iterator]"
+	asyncIteratorMark = " [async iterator]"
+)
+
+// writtenName splits the name of a state machine into that of its method and its mark; "": it is none.
+func writtenName(name string) (method, mark string) {
+	for _, mark := range []string{asyncMark, iteratorMark, asyncIteratorMark} {
+		if method, is := strings.CutSuffix(name, mark); is {
+			return method, mark
+		}
+	}
+	return name, ""
+}
+
+// isNext reports whether a function asks an async iterator for its next element, or ends it: the compiler makes them
+// for its state machine.
+func (f *asyncFunctions) isNext(function, machine int32) bool {
+	if function < 0 || !f.iterator[machine] {
+		return false
+	}
+	next, m := &f.rows[function], &f.rows[machine]
+	// The interface's name comes before: "System.Collections.Generic.IAsyncEnumerator<System.Int32>.MoveNextAsync".
+	return next.Module == m.Module && next.RawType == m.RawType &&
+		(strings.HasSuffix(next.RawName, "MoveNextAsync") || strings.HasSuffix(next.RawName, "DisposeAsync"))
 }
 
 // isStub reports whether a function is the one that starts a state machine: Ns.Type.Load is that of Ns.Type/<Load>d__3.
@@ -324,7 +363,7 @@ func (t *asyncTree) findAnchor(i int32) {
 	switch {
 	case above >= 0 && t.functions.isStub(t.paths[above].function, machine):
 		anchor = above
-	case started:
+	case started, above >= 0 && t.functions.isNext(t.paths[above].function, machine):
 		anchor = i
 	}
 	if t.start[i] = anchor; anchor >= 0 && !slices.Contains(t.anchors[machine], anchor) {

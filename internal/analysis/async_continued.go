@@ -12,16 +12,27 @@ import (
 // ForEachAsync calls the body for the next item there, and a server handles the next request of a connection. The
 // method called none of that. So what continues counts as if the method had returned before: below what resumed it.
 
-// completes reports whether a function of the async runtime, called by a state machine, ends the method. The compiler
-// only inlines the outer ones, or jumps to them, so the outermost that is left tells.
+// completes reports whether a function of the async runtime, called by a state machine, ends the method, or gives an
+// element of an async iterator. The compiler only inlines the outer ones, or jumps to them, so the outermost that is
+// left tells.
 func completes(f *session.Function) bool {
 	switch name := f.MetadataName(); {
 	case strings.HasPrefix(name, "System.Threading.Tasks."):
-		return true
+		return !strings.HasPrefix(name, valueTaskSource) || strings.HasPrefix(f.RawName, "Set")
 	case strings.HasPrefix(name, "System.Runtime.CompilerServices."):
-		return strings.HasPrefix(f.RawName, "Set") || f.RawName == "MoveNext"
+		return strings.HasPrefix(f.RawName, "Set") || strings.Contains(name, "StateMachineBox")
 	}
 	return false
+}
+
+// valueTaskSource begins the names of functions by which async iterators give their elements. A method that is no
+// iterator calls them for a source of its own: that is a call like any other.
+const valueTaskSource = "System.Threading.Tasks.Sources."
+
+// ends reports whether a function of the async runtime ends what a state machine does.
+func (f *asyncFunctions) ends(function, machine int32) bool {
+	return f.completes[function] &&
+		(f.iterator[machine] || !strings.HasPrefix(f.rows[function].MetadataName(), valueTaskSource))
 }
 
 // continued says which paths of a physical tree are of the ends of async methods, and which go on below them.
@@ -44,7 +55,7 @@ func (t *asyncTree) findContinued(path int32) {
 	if p.parent < 0 || p.function < 0 || !t.functions.runtime[p.function] {
 		return
 	}
-	if t.isMachine(p.parent) && t.start[p.parent] == none && t.functions.completes[p.function] {
+	if t.isMachine(p.parent) && t.start[p.parent] == none && t.functions.ends(p.function, t.paths[p.parent].function) {
 		t.ended[path] = p.parent
 		return
 	}

@@ -22,6 +22,7 @@ type asyncSession struct {
 	typ                                            session.TypeID
 	main, other, load, machine, start, resume, use session.FunctionID
 	end                                            session.FunctionID // the machine calls it when the method ends
+	stream, next, nextMachine, give                session.FunctionID // of an async iterator, which gives elements
 }
 
 func newAsyncSession() *asyncSession {
@@ -36,12 +37,16 @@ func newAsyncSession() *asyncSession {
 	return &asyncSession{Builder: b, thread: b.Thread(p, "main"), pool: b.Thread(p, "pool"),
 		typ:  b.Type(app, "App.Item"),
 		main: function(app, "App", "Main", "Main"), other: function(app, "App", "Other", "Other"),
-		load:    function(app, "App", "Load", "Load"),
-		machine: function(app, "App/<Load>d__1", "MoveNext", "Load [async]"),
-		start:   function(core, "System.Runtime.CompilerServices.AsyncTaskMethodBuilder", "Start", "Start"),
-		resume:  function(core, "System.Threading.ExecutionContext", "RunInternal", "Run"),
-		use:     function(app, "App", "Use", "Use"),
-		end:     function(core, "System.Runtime.CompilerServices.AsyncTaskMethodBuilder", "SetResult", "End")}
+		load:        function(app, "App", "Load", "Load"),
+		machine:     function(app, "App/<Load>d__1", "MoveNext", "Load [async]"),
+		start:       function(core, "System.Runtime.CompilerServices.AsyncTaskMethodBuilder", "Start", "Start"),
+		resume:      function(core, "System.Threading.ExecutionContext", "RunInternal", "Run"),
+		use:         function(app, "App", "Use", "Use"),
+		end:         function(core, "System.Runtime.CompilerServices.AsyncTaskMethodBuilder", "SetResult", "End"),
+		stream:      function(app, "App/<Stream>d__2", "MoveNext", "Stream [async iterator]"),
+		next:        function(app, "App/<Stream>d__2", "System.Collections.Generic.IAsyncEnumerator<T>.MoveNextAsync", "Next"),
+		nextMachine: function(core, "System.Runtime.CompilerServices.AsyncIteratorMethodBuilder", "MoveNext", "NextMachine"),
+		give:        function(core, "System.Threading.Tasks.Sources.ManualResetValueTaskSourceCore`1", "SetResult", "Give")}
 }
 
 // allocate makes n objects of n bytes on a stack.
@@ -135,6 +140,23 @@ func TestLogicalTree(t *testing.T) {
 			a.allocate(a.pool, 1000, a.other, a.machine, a.end, a.machine)
 			a.allocate(a.pool, 10_000, a.other, a.machine, a.end, a.machine, a.end, a.use)
 		}, []string{"Other 11111 0", " Load 1111 1111", " Use 10000 10000"}},
+		"an async iterator": {func(a *asyncSession) {
+			a.allocate(a.thread, 1, a.main, a.load, a.start, a.machine, a.next, a.nextMachine, a.stream)
+			a.allocate(a.pool, 10, a.resume, a.stream, a.use)
+			a.allocate(a.pool, 100, a.resume, a.stream, a.give, a.machine)
+			a.allocate(a.pool, 1000, a.resume, a.machine, a.next, a.nextMachine, a.stream)
+			a.allocate(a.pool, 10_000, a.resume, a.stream, a.give, a.resume, a.other)
+		}, []string{"Main 1111 0", " Load 1111 100", "  Next 1011 0", "   Stream [async iterator] 1011 1001", "    Use 10 10",
+			"runtime 10000 0", " Other 10000 10000"}},
+		"an async iterator whose next function was inlined": {func(a *asyncSession) {
+			a.allocate(a.thread, 1, a.main, a.load, a.start, a.machine)
+			a.allocate(a.pool, 10, a.resume, a.machine, a.nextMachine, a.stream)
+			a.allocate(a.pool, 100, a.resume, a.stream)
+		}, []string{"Main 111 0", " Load 111 1", "  Stream [async iterator] 110 110"}},
+		"a method that gives a result of its own": {func(a *asyncSession) {
+			a.allocate(a.thread, 1, a.main, a.load, a.start, a.machine)
+			a.allocate(a.pool, 10, a.resume, a.machine, a.give, a.use)
+		}, []string{"Main 11 0", " Load 11 1", "  runtime 10 0", "   Use 10 10"}},
 		"the result of a call that has not waited": {func(a *asyncSession) {
 			a.allocate(a.thread, 1, a.main, a.load, a.start, a.machine)
 			a.allocate(a.thread, 10, a.main, a.load, a.start, a.machine, a.end, a.use)

@@ -3,7 +3,6 @@ package analysis
 import (
 	"maps"
 	"slices"
-	"strings"
 
 	q "github.com/clrprof/clrprof/internal/quantity"
 	"github.com/clrprof/clrprof/internal/session"
@@ -88,9 +87,6 @@ const (
 	ofSeveral int32 = -3
 )
 
-// asyncMark ends the names of state machines of async methods.
-const asyncMark = " [async]"
-
 // findEntries finds the functions of each entry point: its method, and the state machine of that.
 func (t *entryTree) findEntries(kind EntryKind) {
 	type key struct {
@@ -105,7 +101,7 @@ func (t *entryTree) findEntries(kind EntryKind) {
 		if t.entry[i] = none; kind.name(f) == "" {
 			continue
 		}
-		name, isMachine := strings.CutSuffix(f.Name, asyncMark)
+		name, mark := writtenName(f.Name)
 		k := key{f.Process, f.Module, name}
 		n, known := at[k]
 		if !known {
@@ -114,7 +110,7 @@ func (t *entryTree) findEntries(kind EntryKind) {
 			t.entries = append(t.entries, EntryValue{Function: f.ID, Process: f.Process})
 		}
 		x := &t.entries[n]
-		if x.Functions = append(x.Functions, f.ID); !isMachine {
+		if x.Functions = append(x.Functions, f.ID); mark == "" {
 			x.Function = f.ID
 		}
 		t.entry[i] = n
@@ -195,9 +191,12 @@ func (t *entryTree) sum() *Entries {
 		inOrder(beside[ofSeveral])}
 }
 
-// isCall reports whether the calls of a path are calls of its function: who calls an async method calls the function
-// that starts it.
-func (t *entryTree) isCall(path int32) bool { return !t.isMachine(path) || t.start[path] == path }
+// isCall reports whether the calls of a path are calls of its function: who calls an async method or an iterator calls
+// the function that makes its state machine.
+func (t *entryTree) isCall(path int32) bool {
+	f := t.paths[path].function
+	return f < 0 || !t.functions.iterator[f] && (!t.functions.machine[f] || t.start[path] == path)
+}
 
 // add adds what was done on a path; itself: by the function itself.
 func (t *EntryValue) add(p *asyncPath, itself, isCall bool) {

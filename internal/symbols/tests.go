@@ -44,7 +44,7 @@ func (r *resolver) testOf(f *moduleFile, row *session.Function) string {
 func (f *moduleFile) written(row *session.Function) clrmeta.Token {
 	token := clrmeta.Token(row.Token)
 	if row.RawName == "MoveNext" {
-		if owner, err := f.meta.DeclaringType(token); err == nil && f.machines[owner].Kind == clrmeta.Async {
+		if owner, err := f.meta.DeclaringType(token); err == nil && f.machines[owner].Method != 0 {
 			return f.machines[owner].Method
 		}
 	}

@@ -105,6 +105,8 @@ namespace Routes
             app.MapGet("/context", (HttpContext context) => context.Response.WriteAsync(Work.Make(1)));
             string Local(int id) => Work.Make(1);
             app.MapGet("/local/{id}", Local);
+            app.MapGet("/stream", Handlers.Stream);
+            app.MapGet("/lazy", Handlers.Lazy);
             app.MapGet("/same/a", Handlers.Same);
             app.MapGet("/same/b", Handlers.Same);
 
@@ -249,7 +251,7 @@ namespace Routes
                     for (int i = 0; i < n; i++)
                         using (var request = new HttpRequestMessage(new HttpMethod(verbs.FirstOrDefault() ?? "GET"), path))
                         using (HttpResponseMessage answer = await http.SendAsync(request))
-                            if (!(await answer.Content.ReadAsStringAsync()).StartsWith("made"))
+                            if (!(await answer.Content.ReadAsStringAsync()).Contains("made"))
                                 throw new Exception(pattern + ": " + answer.StatusCode);
                     MethodInfo method = e.Metadata.GetMetadata<ControllerActionDescriptor>()?.MethodInfo ?? e.Metadata.GetMetadata<MethodInfo>();
                     Console.WriteLine(Truth.Row("endpoint", "token", method?.MetadataToken ?? 0, "verbs", string.Join(",", verbs), "route", pattern,
@@ -381,6 +383,17 @@ namespace Routes
         public Handlers(int n) => this.n = n;
         public static string Delete() => Work.Make(1);
         public static string Same() => Work.Make(1);
+        public static async IAsyncEnumerable<string> Stream()
+        {
+            yield return Work.Make(1);
+            await Task.Yield();
+            yield return Work.Make(1);
+        }
+        public static IEnumerable<string> Lazy()
+        {
+            yield return Work.Make(1);
+            yield return Work.Make(2);
+        }
         public string Patch() => Work.Make(n);
     }
 

@@ -1,0 +1,70 @@
+package e2e
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/clrprof/clrprof/internal/dotnettest"
+)
+
+// pathTruth is what the target AsyncPaths knows of a function: all that its calls make by themselves, and who calls it.
+type pathTruth struct {
+	Name, Caller string
+	Made         int64
+}
+
+// TestAsyncPaths: whatever an async method waits for, and whoever resumes it, all that it does is in one row of the call
+// tree, below its caller.
+func TestAsyncPaths(t *testing.T) {
+	t.Parallel()
+	for i, o := range []dotnettest.Options{{}, {NoOptimize: true}} {
+		o.Framework = dotnettest.Net8
+		for k, runtime := range dotnettest.OneInTurn(dotnettest.NeedRuntimes(t, 8), i) {
+			flags := [][]string{{"--memory"}, {"--time", "--memory"}, nil, {"--time", "--memory", "--probes", "hooks"}}[(3*i+k)%4]
+			t.Run(strings.Join(flags, " ")+"/"+runtime.Name, func(t *testing.T) {
+				t.Parallel()
+				r := record(t, runtime.Command(dotnettest.Target(t, "AsyncPaths", o)), flags...)
+				if r.exit != 0 {
+					t.Fatalf("exit code %d\n%s%s", r.exit, r.stdout, r.stderr)
+				}
+				comparePaths(t, r)
+			})
+		}
+	}
+}
+
+// comparePaths compares the rows of the target's functions in the call tree with what it says of them.
+func comparePaths(t *testing.T, r result) {
+	t.Helper()
+	want, have := map[string][]pathTruth{}, map[string][]pathTruth{}
+	for _, f := range truthRows[pathTruth](t, r.stdout, "path") {
+		want[f.Name] = append(want[f.Name], f)
+	}
+	type row struct {
+		treeRow
+		Made int64 `json:"exclusive_allocations"`
+	}
+	var above []string // by level: the innermost function of the target
+	for _, x := range view[row](t, r.session, "calltree", "--type", "AsyncPaths.Item", "--min-share", "0") {
+		for len(above) <= x.Level {
+			above = append(above, "")
+		}
+		caller := ""
+		if x.Level > 0 {
+			caller = above[x.Level-1]
+		}
+		above[x.Level] = caller
+		if _, isKnown := want[x.Name]; isKnown || strings.HasSuffix(x.Name, ".Main()") {
+			above[x.Level] = x.Name
+			have[x.Name] = append(have[x.Name], pathTruth{x.Name, caller, x.Made})
+		} else if strings.HasPrefix(x.Name, "AsyncPaths.") && x.Made != 0 {
+			t.Errorf("%+v below %q", x, caller)
+		}
+	}
+	delete(have, "AsyncPaths.Program.Main()")
+	if d := cmp.Diff(want, have); d != "" {
+		t.Errorf("functions (-truth +session):\n%s", d)
+	}
+}
