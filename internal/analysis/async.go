@@ -91,7 +91,8 @@ type asyncFunctions struct {
 }
 
 func newAsyncFunctions(rows []session.Function) *asyncFunctions {
-	f := &asyncFunctions{index: newIndex(rows, func(r *session.Function) session.FunctionID { return r.ID }), rows: rows}
+	f := &asyncFunctions{rows: rows}
+	f.index = newIndex(rows, func(r *session.Function) session.FunctionID { return r.ID })
 	for _, of := range []*[]bool{&f.machine, &f.iterator, &f.runtime, &f.awaiter, &f.start, &f.completes} {
 		*of = make([]bool, len(rows))
 	}
