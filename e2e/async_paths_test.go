@@ -29,14 +29,33 @@ func TestAsyncPaths(t *testing.T) {
 				if r.exit != 0 {
 					t.Fatalf("exit code %d\n%s%s", r.exit, r.stdout, r.stderr)
 				}
-				comparePaths(t, r)
+				comparePaths(t, r, "AsyncPaths")
+			})
+		}
+	}
+}
+
+// TestAsyncLanguages: the same of tasks of F# and async functions of Visual Basic.
+func TestAsyncLanguages(t *testing.T) {
+	t.Parallel()
+	for i, target := range []string{"AsyncFSharp", "AsyncBasic"} {
+		for k, runtime := range dotnettest.OneInTurn(dotnettest.NeedRuntimes(t, 8), i) {
+			flags := [][]string{{"--memory"}, {"--time", "--memory"}, nil}[(i+k)%3]
+			t.Run(target+" "+strings.Join(flags, " ")+"/"+runtime.Name, func(t *testing.T) {
+				t.Parallel()
+				r := record(t, runtime.Command(dotnettest.Target(t, target, dotnettest.Options{Framework: dotnettest.Net8})),
+					flags...)
+				if r.exit != 0 {
+					t.Fatalf("exit code %d\n%s%s", r.exit, r.stdout, r.stderr)
+				}
+				comparePaths(t, r, target)
 			})
 		}
 	}
 }
 
 // comparePaths compares the rows of the target's functions in the call tree with what it says of them.
-func comparePaths(t *testing.T, r result) {
+func comparePaths(t *testing.T, r result, target string) {
 	t.Helper()
 	want, have := map[string][]pathTruth{}, map[string][]pathTruth{}
 	for _, f := range truthRows[pathTruth](t, r.stdout, "path") {
@@ -47,7 +66,7 @@ func comparePaths(t *testing.T, r result) {
 		Made int64 `json:"exclusive_allocations"`
 	}
 	var above []string // by level: the innermost function of the target
-	for _, x := range view[row](t, r.session, "calltree", "--type", "AsyncPaths.Item", "--min-share", "0") {
+	for _, x := range view[row](t, r.session, "calltree", "--type", target+".Item", "--min-share", "0") {
 		for len(above) <= x.Level {
 			above = append(above, "")
 		}
@@ -59,7 +78,7 @@ func comparePaths(t *testing.T, r result) {
 		if _, isKnown := want[x.Name]; isKnown || strings.HasSuffix(x.Name, ".Main()") {
 			above[x.Level] = x.Name
 			have[x.Name] = append(have[x.Name], pathTruth{x.Name, caller, x.Made})
-		} else if strings.HasPrefix(x.Name, "AsyncPaths.") && x.Made != 0 {
+		} else if strings.HasPrefix(x.Name, target+".") && x.Made != 0 {
 			t.Errorf("%+v below %q", x, caller)
 		}
 	}

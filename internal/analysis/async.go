@@ -122,12 +122,19 @@ const (
 	asyncIteratorMark = " [async iterator]"
 )
 
-// writtenName splits the name of a state machine into that of its method and its mark; "": it is none.
+// taskMark begins the mark of the state machine of a task of F#, which ends with its line: " [task @14]".
+const taskMark = " [task @"
+
+// writtenName splits the name of a state machine into that of its method and its mark; "": it is none. A task of F# is
+// marked as an async method.
 func writtenName(name string) (method, mark string) {
 	for _, mark := range []string{asyncMark, iteratorMark, asyncIteratorMark} {
 		if method, is := strings.CutSuffix(name, mark); is {
 			return method, mark
 		}
+	}
+	if i := strings.LastIndex(name, taskMark); i >= 0 {
+		return name[:i], asyncMark
 	}
 	return name, ""
 }
@@ -144,7 +151,8 @@ func (f *asyncFunctions) isNext(function, machine int32) bool {
 		(strings.HasSuffix(next.RawName, "MoveNextAsync") || strings.HasSuffix(next.RawName, "DisposeAsync"))
 }
 
-// isStub reports whether a function is the one that starts a state machine: Ns.Type.Load is that of Ns.Type/<Load>d__3.
+// isStub reports whether a function is the one that starts a state machine: Ns.Type.Load is that of
+// Ns.Type/<Load>d__3, or has its name as people read it, as in F# and Visual Basic.
 func (f *asyncFunctions) isStub(function, machine int32) bool {
 	if function < 0 {
 		return false
@@ -153,6 +161,9 @@ func (f *asyncFunctions) isStub(function, machine int32) bool {
 	outer, last := "", m.RawType
 	if i := strings.LastIndex(m.RawType, "/"); i >= 0 {
 		outer, last = m.RawType[:i], m.RawType[i+1:]
+	}
+	if method, _ := writtenName(m.Name); stub.Module == m.Module && stub.Name == method {
+		return true
 	}
 	end := strings.LastIndex(last, ">d")
 	return end > 0 && stub.Module == m.Module && stub.RawType == outer &&
