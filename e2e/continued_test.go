@@ -116,4 +116,8 @@ func compareContinuedTests(t *testing.T, session string, truth []continuedTruth)
 	if d := cmp.Diff(want, have); d != "" {
 		t.Errorf("tests (-truth +session):\n%s", d)
 	}
+	beside := view[test](t, session, "tests", "--type", "Continued.Beside")
+	if d := cmp.Diff([]test{{"(outside of tests)", 1}}, beside); d != "" {
+		t.Errorf("of a type that no test makes (-want +have):\n%s", d)
+	}
 }

@@ -97,8 +97,10 @@ func (b *builder) buildEntries(e *entries) error {
 	if err != nil {
 		return err
 	}
-	if len(rows) == 0 {
-		b.note(e.noteNone)
+	if len(rows)+len(outside) == 0 {
+		if !analysis.HasEntries(b.functions.list, e.kind) { // else none is selected
+			b.note(e.noteNone)
+		}
 		return nil
 	}
 	b.note(e.noteOutside)

@@ -275,6 +275,7 @@ var goldens = map[string][]string{
 		"tests sort=inclusive_bytes process=2", "tests process=1", "summary width=100", "summary width=80 lines=45",
 		"summary json"},
 	"served": {"endpoints", "endpoints width=80", "endpoints width=160", "endpoints json", "endpoints csv", "endpoints process=2",
+		"endpoints thread=1",
 		"functions columns=name,route,calls width=120", "summary width=100", "summary width=80 lines=45"},
 	"broken": {"rules", "rules md", "rules width=80", "rules json", "rules csv",
 		"rules width=120 columns=rule,bytes,instances,object_type,from sort=bytes", "summary width=100", "summary width=80", "summary width=80 lines=45"},

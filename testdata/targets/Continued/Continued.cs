@@ -17,11 +17,13 @@ namespace Xunit
 namespace Continued
 {
     sealed class Item { public long Value; }
+    sealed class Beside { public long Value; } // no test makes one
 
     static class Program
     {
         const int Rounds = 300;
         static readonly List<Item> items = new List<Item>();
+        static object kept;
 
         [MethodImpl(MethodImplOptions.NoInlining)]
         static void Make(int n)
@@ -66,6 +68,7 @@ namespace Continued
 
         static async Task<int> Main()
         {
+            kept = new Beside();
             await Parallel.ForEachAsync(Numbers(), new ParallelOptions { MaxDegreeOfParallelism = 1 }, Body);
             for (int i = 0; i < Rounds; i++)
             {
