@@ -33,6 +33,7 @@ func TestContinued(t *testing.T) {
 				truth := truthRows[continuedTruth](t, r.stdout, "continued")
 				compareContinuedTree(t, r.session, truth, len(flags) == 2)
 				compareContinuedTests(t, r.session, truth)
+				checkContinuedFramework(t, r.session)
 			})
 		}
 	}
@@ -91,6 +92,29 @@ func checkContinued(t *testing.T, what string, want, have []continuedTruth) {
 	}
 	if d := cmp.Diff(rows(want), rows(have)); d != "" {
 		t.Errorf("%s (-truth +session):\n%s", what, d)
+	}
+}
+
+// checkContinuedFramework looks at what the framework made when user code had ended: no user code called for it.
+func checkContinuedFramework(t *testing.T, session string) {
+	t.Helper()
+	type row struct {
+		Name     string
+		Function string
+		Made     int64 `json:"inclusive_allocations"`
+		Own      int64 `json:"exclusive_allocations"`
+	}
+	made := int64(0)
+	for _, name := range []string{"functions", "lines"} {
+		for _, x := range view[row](t, session, name, "--my-code", "--type", "System.Tuple<object>") {
+			made = max(made, x.Made, x.Own)
+			if strings.HasPrefix(x.Name+x.Function, "Continued.") {
+				t.Errorf("%s --my-code: %+v", name, x)
+			}
+		}
+	}
+	if made != 300 {
+		t.Errorf("at most %d tuples in a row, want 300", made)
 	}
 }
 

@@ -2,7 +2,6 @@ package analysis
 
 import (
 	"slices"
-	"strings"
 
 	q "github.com/clrprof/clrprof/internal/quantity"
 	"github.com/clrprof/clrprof/internal/session"
@@ -45,129 +44,6 @@ func (c roleCodes) of(id session.PathID) AsyncRole {
 		return AsyncNone
 	}
 	return asyncRoles[c[id-1]]
-}
-
-// asyncRuntime begins the names of framework functions that start, suspend and resume async methods.
-var asyncRuntime = []string{
-	"System.Runtime.CompilerServices.Async", "System.Runtime.CompilerServices.PoolingAsync",
-	"System.Threading.ExecutionContext.", "System.Threading.Tasks.AwaitTaskContinuation",
-	"System.Threading.Tasks.TaskContinuation",
-	"System.Threading.Tasks.SynchronizationContextAwaitTaskContinuation",
-	"System.Threading.Tasks.Task.RunContinuations",
-	"System.Threading.Tasks.Task.FinishContinuations", "System.Threading.Tasks.Task.TrySet",
-	"System.Threading.Tasks.Task`1.TrySetResult",
-	"System.Threading.Tasks.Sources.ManualResetValueTaskSourceCore",
-	"System.Threading.ThreadPoolWorkQueue.Dispatch", "System.Threading.PortableThreadPool/WorkerThread.",
-	"System.Threading._ThreadPoolWaitCallback.",
-}
-
-// IsAsyncRuntime reports whether a function of the framework starts, suspends or resumes async methods: code that the
-// compiler has a method call because it is async, and nobody wrote.
-func IsAsyncRuntime(f *session.Function) bool {
-	name := f.MetadataName()
-	return slices.ContainsFunc(asyncRuntime, func(prefix string) bool { return strings.HasPrefix(name, prefix) })
-}
-
-// awaiters begin the names of functions that async methods call to wait. Called by others, they block.
-var awaiters = []string{
-	"System.Runtime.CompilerServices.TaskAwaiter", "System.Runtime.CompilerServices.ValueTaskAwaiter",
-	"System.Runtime.CompilerServices.YieldAwaitable",
-	"System.Runtime.CompilerServices.ConfiguredTaskAwaitable",
-	"System.Runtime.CompilerServices.ConfiguredValueTaskAwaitable",
-	"System.Threading.Tasks.Task.GetAwaiter", "System.Threading.Tasks.Task`1.GetAwaiter",
-	"System.Threading.Tasks.ValueTask.GetAwaiter", "System.Threading.Tasks.ValueTask`1.GetAwaiter",
-}
-
-// asyncFunctions says what functions are, by position.
-type asyncFunctions struct {
-	machine   []bool // MoveNext of an async method, or of an async iterator
-	iterator  []bool // MoveNext of any iterator: it runs once for each element, whoever called the method
-	runtime   []bool
-	awaiter   []bool
-	start     []bool // of the runtime: it runs the method up to its first wait
-	completes []bool // of the runtime: it ends the method, or gives an element of an async iterator
-	index     index[session.FunctionID]
-	rows      []session.Function
-}
-
-func newAsyncFunctions(rows []session.Function) *asyncFunctions {
-	f := &asyncFunctions{rows: rows}
-	f.index = newIndex(rows, func(r *session.Function) session.FunctionID { return r.ID })
-	for _, of := range []*[]bool{&f.machine, &f.iterator, &f.runtime, &f.awaiter, &f.start, &f.completes} {
-		*of = make([]bool, len(rows))
-	}
-	for i := range rows {
-		r := &rows[i]
-		name := r.MetadataName()
-		mark := ""
-		if r.RawName == "MoveNext" {
-			_, mark = writtenName(r.Name)
-		}
-		f.machine[i], f.iterator[i] = mark == asyncMark || mark == asyncIteratorMark, mark != "" && mark != asyncMark
-		begins := func(prefix string) bool { return strings.HasPrefix(name, prefix) }
-		f.runtime[i], f.awaiter[i] = IsAsyncRuntime(r), slices.ContainsFunc(awaiters, begins)
-		f.start[i] = f.runtime[i] && (r.RawName == "Start" || begins(iteratorBuilder+"MoveNext"))
-		f.completes[i] = f.runtime[i] && completes(r)
-	}
-	return f
-}
-
-// iteratorBuilder begins the names of framework functions that run async iterators.
-const iteratorBuilder = "System.Runtime.CompilerServices.AsyncIteratorMethodBuilder."
-
-// Marks at the ends of the names of state machines, which are otherwise those of their methods.
-const (
-	asyncMark         = " [async]"
-	iteratorMark      = " [iterator]"
-	asyncIteratorMark = " [async iterator]"
-)
-
-// taskMark begins the mark of the state machine of a task of F#, which ends with its line: " [task @14]".
-const taskMark = " [task @"
-
-// writtenName splits the name of a state machine into that of its method and its mark; "": it is none. A task of F# is
-// marked as an async method.
-func writtenName(name string) (method, mark string) {
-	for _, mark := range []string{asyncMark, iteratorMark, asyncIteratorMark} {
-		if method, is := strings.CutSuffix(name, mark); is {
-			return method, mark
-		}
-	}
-	if i := strings.LastIndex(name, taskMark); i >= 0 {
-		return name[:i], asyncMark
-	}
-	return name, ""
-}
-
-// isNext reports whether a function asks an async iterator for its next element, or ends it: the compiler makes them
-// for its state machine.
-func (f *asyncFunctions) isNext(function, machine int32) bool {
-	if function < 0 || !f.iterator[machine] {
-		return false
-	}
-	next, m := &f.rows[function], &f.rows[machine]
-	// The interface's name comes before: "System.Collections.Generic.IAsyncEnumerator<System.Int32>.MoveNextAsync".
-	return next.Module == m.Module && next.RawType == m.RawType &&
-		(strings.HasSuffix(next.RawName, "MoveNextAsync") || strings.HasSuffix(next.RawName, "DisposeAsync"))
-}
-
-// isStub reports whether a function is the one that starts a state machine: Ns.Type.Load is that of
-// Ns.Type/<Load>d__3, or has its name as people read it, as in F# and Visual Basic.
-func (f *asyncFunctions) isStub(function, machine int32) bool {
-	if function < 0 {
-		return false
-	}
-	stub, m := &f.rows[function], &f.rows[machine]
-	outer, last := "", m.RawType
-	if i := strings.LastIndex(m.RawType, "/"); i >= 0 {
-		outer, last = m.RawType[:i], m.RawType[i+1:]
-	}
-	if method, _ := writtenName(m.Name); stub.Module == m.Module && stub.Name == method {
-		return true
-	}
-	end := strings.LastIndex(last, ">d")
-	return end > 0 && stub.Module == m.Module && stub.RawType == outer &&
-		strings.ReplaceAll(stub.RawName, ".", "-") == last[1:end]
 }
 
 // asyncPath is a path of the physical tree.
@@ -351,36 +227,23 @@ func (t *asyncTree) findAnchors() {
 	t.anchors, t.start = map[int32][]int32{}, make([]int32, len(t.paths))
 	t.logical, t.state = make([]int32, len(t.paths)), make([]uint8, len(t.paths))
 	t.continued = newContinued(len(t.paths))
-	for i := range t.paths {
+	isResumed := func(machine int32) bool { return t.start[machine] == none }
+	for i := range int32(len(t.paths)) {
 		t.start[i], t.logical[i] = none, none
-		if t.isMachine(int32(i)) {
-			t.findAnchor(int32(i))
+		if t.isMachine(i) {
+			machine := t.paths[i].function
+			t.start[i] = t.functions.startOf(t, i)
+			if anchor := t.start[i]; anchor >= 0 && !slices.Contains(t.anchors[machine], anchor) {
+				t.anchors[machine] = append(t.anchors[machine], anchor)
+			}
 		}
-		t.findContinued(int32(i))
+		t.find(t.functions, t, i, isResumed)
 	}
 }
 
-// findAnchor finds on which path the call of an async method was made whose state machine runs on a path.
-func (t *asyncTree) findAnchor(i int32) {
-	machine, started := t.paths[i].function, false
-	above := t.paths[i].parent
-	for ; above >= 0; above = t.paths[above].parent {
-		f := t.paths[above].function
-		if f < 0 || !t.functions.runtime[f] {
-			break
-		}
-		started = started || t.functions.start[f]
-	}
-	anchor := int32(none)
-	switch {
-	case above >= 0 && t.functions.isStub(t.paths[above].function, machine):
-		anchor = above
-	case started, above >= 0 && t.functions.isNext(t.paths[above].function, machine):
-		anchor = i
-	}
-	if t.start[i] = anchor; anchor >= 0 && !slices.Contains(t.anchors[machine], anchor) {
-		t.anchors[machine] = append(t.anchors[machine], anchor)
-	}
+// frame makes the paths stacks.
+func (t *asyncTree) frame(i int32) (above, function int32) {
+	return t.paths[i].parent, t.paths[i].function
 }
 
 // States of a path while it is placed.
@@ -420,7 +283,7 @@ func (t *asyncTree) depends(path int32) []int32 {
 	if t.isResumed(path) {
 		return t.anchors[t.paths[path].function]
 	}
-	if above := t.caller(path); above >= 0 {
+	if above := t.caller(path, t.paths[path].parent); above >= 0 {
 		return []int32{above}
 	}
 	return nil
@@ -448,7 +311,7 @@ func (t *asyncTree) put(path int32) int32 {
 		return t.logical[path]
 	}
 	above := int32(none)
-	if caller := t.caller(path); caller >= 0 {
+	if caller := t.caller(path, p.parent); caller >= 0 {
 		above = t.put(caller)
 	}
 	if t.isMachine(path) { // its stub is on no stack
@@ -464,7 +327,11 @@ func (t *asyncTree) put(path int32) int32 {
 		t.logical[path] = above
 		return above
 	}
-	t.logical[path] = t.node(above, p.process, p.function, AsyncNone)
+	function := p.function
+	if stub, ok := t.functions.stub[function]; ok && t.start[path] == path { // it was inlined
+		function = stub
+	}
+	t.logical[path] = t.node(above, p.process, function, AsyncNone)
 	t.async[t.logical[path]] = t.async[t.logical[path]] || t.isMachine(path)
 	return t.logical[path]
 }

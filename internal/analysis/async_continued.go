@@ -1,6 +1,7 @@
 package analysis
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/clrprof/clrprof/internal/session"
@@ -35,39 +36,100 @@ func (f *asyncFunctions) ends(function, machine int32) bool {
 		(f.iterator[machine] || !strings.HasPrefix(f.rows[function].MetadataName(), valueTaskSource))
 }
 
-// continued says which paths of a physical tree are of the ends of async methods, and which go on below them.
+// stacks is a tree of stacks, of paths or of nodes: of each the one above it, and its function by position; none. The
+// one above has a lower position.
+type stacks interface {
+	frame(i int32) (above, function int32)
+}
+
+// continued says what of a tree of stacks is of the ends of async methods, and what goes on below them. It is found in
+// the order of positions.
 type continued struct {
-	ended   []int32 // by path of the async runtime: the path of the state machine whose end it is part of; none
-	resumer []int32 // by path of a state machine after a wait: the path that its method would have returned to
+	ended   []int32 // of the async runtime: the state machine whose end it is part of; none
+	resumer []int32 // of a state machine after a wait: what its method would have returned to
 }
 
-// newContinued makes room for some paths.
-func newContinued(paths int) continued { return continued{make([]int32, paths), make([]int32, paths)} }
+// newContinued makes room for so many.
+func newContinued(n int) continued { return continued{make([]int32, n), make([]int32, n)} }
 
-// findContinued finds of a path whether it is of an end; those above it and its own start are known.
-func (t *asyncTree) findContinued(path int32) {
-	p := &t.paths[path]
-	t.ended[path], t.resumer[path] = none, none
-	if t.isMachine(path) {
-		t.resumer[path] = t.caller(path)
+// find finds whether one is of an end. isResumed says of a state machine whether it runs after a wait.
+func (c *continued) find(f *asyncFunctions, s stacks, i int32, isResumed func(machine int32) bool) {
+	above, function := s.frame(i)
+	c.ended[i], c.resumer[i] = none, none
+	if function >= 0 && f.machine[function] {
+		c.resumer[i] = c.caller(i, above)
 		return
 	}
-	if p.parent < 0 || p.function < 0 || !t.functions.runtime[p.function] {
+	if above < 0 || function < 0 || !f.runtime[function] {
 		return
 	}
-	if t.isMachine(p.parent) && t.start[p.parent] == none && t.functions.ends(p.function, t.paths[p.parent].function) {
-		t.ended[path] = p.parent
+	_, machine := s.frame(above)
+	if machine >= 0 && f.machine[machine] && isResumed(above) && f.ends(function, machine) {
+		c.ended[i] = above
 		return
 	}
-	t.ended[path] = t.ended[p.parent]
+	c.ended[i] = c.ended[above]
 }
 
-// caller returns the path below which one belongs if async methods return before their continuations run; none: it is a
-// root.
-func (t *asyncTree) caller(path int32) int32 {
-	above := t.paths[path].parent
-	if above < 0 || t.ended[above] == none || t.ended[path] != none {
+// caller returns below which one it belongs if async methods return before their continuations run; none: it is a root.
+// The end of a method is part of it.
+func (c *continued) caller(i, above int32) int32 {
+	if above < 0 || c.ended[above] == none || c.ended[i] != none {
 		return above
 	}
-	return t.resumer[t.ended[above]]
+	return c.resumer[c.ended[above]]
+}
+
+// returned is caller, but for the end of a method: what the framework does there counts as what goes on. With times
+// nothing else is known of it, because it is not recorded by itself.
+func (c *continued) returned(i, above int32) int32 {
+	if c.ended[i] != none {
+		return c.resumer[c.ended[i]]
+	}
+	return c.caller(i, above)
+}
+
+// startOf returns where the call of an async method was made whose state machine is at i: the function that starts it
+// or, where that is on no stack, the first run itself; none: it runs after a wait.
+func (f *asyncFunctions) startOf(s stacks, i int32) int32 {
+	above, machine := s.frame(i)
+	started, function := false, int32(none)
+	for above >= 0 {
+		var next int32
+		if next, function = s.frame(above); function < 0 || !f.runtime[function] {
+			break
+		}
+		started = started || f.start[function]
+		above = next
+	}
+	switch {
+	case above >= 0 && f.isStub(function, machine):
+		return above
+	case started:
+		return i
+	}
+	return none
+}
+
+// nodeStacks are the stacks of the nodes of a session.
+type nodeStacks struct{ data *Data }
+
+func (s nodeStacks) frame(i int32) (above, function int32) {
+	return s.data.tree.Parent[i], s.data.nodeFunction[i]
+}
+
+// returned returns of each node the one above it, or, for the end of an async method and what goes on below that, the
+// one to which the method would have returned. Nobody writes to it.
+func (d *Data) returned() []int32 {
+	f := newAsyncFunctions(d.Functions)
+	if !slices.Contains(f.machine, true) {
+		return d.tree.Parent
+	}
+	s, c, out := nodeStacks{d}, newContinued(d.tree.Len()), make([]int32, d.tree.Len())
+	isResumed := func(machine int32) bool { return f.startOf(s, machine) == none }
+	for i := range int32(len(out)) {
+		c.find(f, s, i, isResumed)
+		out[i] = c.returned(i, d.tree.Parent[i])
+	}
+	return out
 }

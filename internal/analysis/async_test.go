@@ -37,14 +37,15 @@ func newAsyncSession() *asyncSession {
 	return &asyncSession{Builder: b, thread: b.Thread(p, "main"), pool: b.Thread(p, "pool"),
 		typ:  b.Type(app, "App.Item"),
 		main: function(app, "App", "Main", "Main"), other: function(app, "App", "Other", "Other"),
-		load:        function(app, "App", "Load", "Load"),
-		machine:     function(app, "App/<Load>d__1", "MoveNext", "Load [async]"),
-		start:       function(core, "System.Runtime.CompilerServices.AsyncTaskMethodBuilder", "Start", "Start"),
-		resume:      function(core, "System.Threading.ExecutionContext", "RunInternal", "Run"),
-		use:         function(app, "App", "Use", "Use"),
-		end:         function(core, "System.Runtime.CompilerServices.AsyncTaskMethodBuilder", "SetResult", "End"),
-		stream:      function(app, "App/<Stream>d__2", "MoveNext", "Stream [async iterator]"),
-		next:        function(app, "App/<Stream>d__2", "System.Collections.Generic.IAsyncEnumerator<T>.MoveNextAsync", "Next"),
+		load:    function(app, "App", "Load", "Load"),
+		machine: function(app, "App/<Load>d__1", "MoveNext", "Load [async]"),
+		start:   function(core, "System.Runtime.CompilerServices.AsyncTaskMethodBuilder", "Start", "Start"),
+		resume:  function(core, "System.Threading.ExecutionContext", "RunInternal", "Run"),
+		use:     function(app, "App", "Use", "Use"),
+		end:     function(core, "System.Runtime.CompilerServices.AsyncTaskMethodBuilder", "SetResult", "End"),
+		stream:  function(app, "App/<Stream>d__2", "MoveNext", "Stream [async iterator]"),
+		next: function(app, "App/<Stream>d__2", "System.Collections.Generic.IAsyncEnumerator<T>.MoveNextAsync",
+			"Next"),
 		nextMachine: function(core, "System.Runtime.CompilerServices.AsyncIteratorMethodBuilder", "MoveNext", "NextMachine"),
 		give:        function(core, "System.Threading.Tasks.Sources.ManualResetValueTaskSourceCore`1", "SetResult", "Give")}
 }
@@ -124,7 +125,12 @@ func TestLogicalTree(t *testing.T) {
 		"without the function that starts it": {func(a *asyncSession) {
 			a.allocate(a.thread, 1, a.main, a.start, a.machine)
 			a.allocate(a.pool, 10, a.resume, a.machine)
-		}, []string{"Main 11 0", " Load [async] 11 11", " runtime 0 0", "runtime 0 0"}},
+		}, []string{"Main 11 0", " Load 11 11", " runtime 0 0", "runtime 0 0"}},
+		"with and without the function that starts it": {func(a *asyncSession) {
+			a.allocate(a.thread, 1, a.main, a.start, a.machine)
+			a.allocate(a.thread, 10, a.main, a.load, a.start, a.machine)
+			a.allocate(a.pool, 100, a.resume, a.machine)
+		}, []string{"Main 111 0", " Load 111 111"}},
 		"what goes on when it has ended": {func(a *asyncSession) {
 			a.allocate(a.thread, 1, a.main, a.load, a.start, a.machine)
 			a.allocate(a.pool, 10, a.resume, a.machine, a.end)
@@ -146,13 +152,15 @@ func TestLogicalTree(t *testing.T) {
 			a.allocate(a.pool, 100, a.resume, a.stream, a.give, a.machine)
 			a.allocate(a.pool, 1000, a.resume, a.machine, a.next, a.nextMachine, a.stream)
 			a.allocate(a.pool, 10_000, a.resume, a.stream, a.give, a.resume, a.other)
-		}, []string{"Main 1111 0", " Load 1111 100", "  Next 1011 0", "   Stream [async iterator] 1011 1001", "    Use 10 10",
+		}, []string{"Main 1111 0", " Load 1111 100", "  Stream [async iterator] 1011 1001", "   Use 10 10",
 			"runtime 10000 0", " Other 10000 10000"}},
 		"an async iterator whose next function was inlined": {func(a *asyncSession) {
 			a.allocate(a.thread, 1, a.main, a.load, a.start, a.machine)
 			a.allocate(a.pool, 10, a.resume, a.machine, a.nextMachine, a.stream)
 			a.allocate(a.pool, 100, a.resume, a.stream)
-		}, []string{"Main 111 0", " Load 111 1", "  Stream [async iterator] 110 110"}},
+			a.allocate(a.pool, 1000, a.resume, a.machine, a.next, a.nextMachine, a.stream)
+			a.allocate(a.pool, 10_000, a.resume, a.machine, a.next, a.stream)
+		}, []string{"Main 11111 0", " Load 11111 1", "  Stream [async iterator] 11110 11110"}},
 		"a method that gives a result of its own": {func(a *asyncSession) {
 			a.allocate(a.thread, 1, a.main, a.load, a.start, a.machine)
 			a.allocate(a.pool, 10, a.resume, a.machine, a.give, a.use)

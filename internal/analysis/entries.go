@@ -138,7 +138,7 @@ func (t *entryTree) findOwners() {
 // it had waited goes from unseen to one, and from one to several, never back: so there is a last turn.
 func (t *entryTree) ownerOf(path int32) int32 {
 	p, owner := &t.paths[path], ofOutside
-	if caller := t.caller(path); caller >= 0 {
+	if caller := t.returned(path, p.parent); caller >= 0 {
 		owner = t.owner[caller]
 	}
 	switch {

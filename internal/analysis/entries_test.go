@@ -117,7 +117,7 @@ func TestEntryValues(t *testing.T) {
 			a.allocate(a.pool, 10, a.resume, a.machine, a.end)
 			a.allocate(a.pool, 100, a.resume, a.machine, a.end, a.use)
 			a.allocate(a.pool, 1000, a.resume, a.machine, a.end, a.other, a.use)
-		}, []string{"Other 1,000 0", "Load 11 1", "outside 100 100"}},
+		}, []string{"Other 1,000 0", "Load 1 1", "outside 110 110"}},
 		"an async method that a test resumes and another one calls": {func(a *asyncSession) {
 			isTest(a, a.main, a.other)
 			a.allocate(a.thread, 1, a.main, a.load, a.start, a.machine)

@@ -59,8 +59,9 @@ func (d *Data) attribute() *attribution {
 	}
 	user := d.userFunctions()
 	a := &attribution{function: make([]int32, d.tree.Len()), nearest: make([]int32, d.tree.Len())}
+	returned := d.returned()
 	for n, function := range d.nodeFunction {
-		parent := d.tree.Parent[n]
+		parent := returned[n]
 		a.function[n], a.nearest[n] = none, none
 		if parent >= 0 {
 			a.function[n], a.nearest[n] = a.function[parent], a.nearest[parent]

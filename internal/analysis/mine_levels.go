@@ -43,8 +43,8 @@ type nearCode struct {
 // farOff is more levels than any stack has.
 const farOff = math.MaxInt32
 
-// nearUserCode prepares to say which framework code is shown; nil: all of it.
-func (d *Data) nearUserCode(sel Selection) *nearCode {
+// nearUserCode prepares to say which framework code is shown; nil: all of it. above are the callers of the nodes.
+func (d *Data) nearUserCode(sel Selection, above []int32) *nearCode {
 	if sel.code == nil {
 		return nil
 	}
@@ -54,19 +54,19 @@ func (d *Data) nearUserCode(sel Selection) *nearCode {
 		c.user[i] = f >= 0 && isUser[f]
 	}
 	if c.levels.Callers > 0 {
-		c.above = d.levelsToUserCode(sel, c.user)
+		c.above = d.levelsToUserCode(sel, c.user, above)
 	}
 	return c
 }
 
 // levelsToUserCode are how many levels each node is above user code. What is hidden by its name is no level.
-func (d *Data) levelsToUserCode(sel Selection, user []bool) []int32 {
+func (d *Data) levelsToUserCode(sel Selection, user []bool, above []int32) []int32 {
 	out := make([]int32, len(d.Nodes))
 	for i := range out {
 		out[i] = farOff
 	}
 	for i := len(out) - 1; i >= 0; i-- { // what is called comes after its callers
-		p := d.tree.Parent[i]
+		p := above[i]
 		if p < 0 {
 			continue
 		}

@@ -134,12 +134,16 @@ func (d *Data) hide(sel Selection) error {
 	stays := make([]bool, len(d.Nodes))
 	copy(stays, d.foldedNodes())
 	d.inclusives.each(func(_, timing int32, _ *session.TimingInclusive) { stays[d.timingNode[timing]] = true })
-	code := d.nearUserCode(sel)
+	above := d.tree.Parent
+	if sel.code != nil {
+		above = d.returned()
+	}
+	code := d.nearUserCode(sel, above)
 	// For which node each counts, and the parent of that.
 	shown, parents := make([]int32, len(d.Nodes)), make([]int32, len(d.Nodes))
 	for i := range d.Nodes {
 		n, caller := int32(i), int32(calltree.None)
-		if p := d.tree.Parent[i]; p >= 0 {
+		if p := above[i]; p >= 0 {
 			caller = shown[p]
 		}
 		shown[i], parents[i] = n, caller

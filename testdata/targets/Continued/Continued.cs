@@ -60,6 +60,13 @@ namespace Continued
         [Xunit.Fact, MethodImpl(MethodImplOptions.NoInlining)]
         static void Second() => Make(6);
 
+        /// <summary>When it ends, the framework makes a Tuple, which no user code called for.</summary>
+        static async Task Third(Task gate)
+        {
+            await gate;
+            Make(1);
+        }
+
         static void Fixture(Task of)
         {
             Make(7);
@@ -77,6 +84,15 @@ namespace Continued
                 gate.SetResult();
                 await all;
             }
+            Func<Task, Tuple<object>> make = Tuple.Create<object>;
+            for (int i = 0; i < Rounds; i++)
+            {
+                var gate = new TaskCompletionSource(TaskCreationOptions.RunContinuationsAsynchronously);
+                Task all = Third(gate.Task).ContinueWith(make, TaskContinuationOptions.ExecuteSynchronously);
+                gate.SetResult();
+                await all;
+            }
+            Say("Third(Task)", 1);
             Say("Numbers() [iterator]", 1);
             Say("Body(int, CancellationToken)", 3);
             Say("First(Task)", 5);
