@@ -13,6 +13,7 @@ import (
 
 	"github.com/clrprof/clrprof/internal/differ"
 	"github.com/clrprof/clrprof/internal/session"
+	"github.com/clrprof/clrprof/internal/session/sessiontest"
 )
 
 func TestFilterText(t *testing.T) {
@@ -200,6 +201,46 @@ func TestFilterIsTerms(t *testing.T) {
 			}
 		}
 	})
+}
+
+// TestShortNames: functions and types can be named as text shows them. A name that there is means itself alone, a
+// method also means what the compiler made of it, and a module's file is none of a function's names.
+func TestShortNames(t *testing.T) {
+	s := open(t, sessiontest.Tested(), filepath.Join(t.TempDir(), "tested"))
+	defer s.Close()
+	rows, err := s.Functions()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for text, want := range map[string][]string{
+		"Saves":                      {"Shop.Tests.OrderTests.Saves()", "Shop.Tests.OrderTests.Saves() [async]"},
+		"OrderTests.saves":           {"Shop.Tests.OrderTests.Saves()", "Shop.Tests.OrderTests.Saves() [async]"},
+		"Shop.Tests.OrderTests.Load": {"Shop.Tests.OrderTests.Load()", "Shop.Tests.OrderTests.Load() [async]"},
+		"OrderTests.Slow()":          {"Shop.Tests.OrderTests.Slow()"},
+		"Tests.dll":                  nil,
+		"rderTests.Slow":             nil,
+	} {
+		for _, field := range []string{"function", "focus"} {
+			sel, err := Terms{Filter: field + ` = "` + text + `"`}.Select(s)
+			if (err == nil) != (want != nil) {
+				t.Errorf("%s %s: %v", field, text, err)
+			}
+			var have []string
+			for i := range rows {
+				if err == nil && sel.filter.parts[0].functions[rows[i].ID] {
+					have = append(have, rows[i].Name)
+				}
+			}
+			if diff := cmp.Diff(want, have); diff != "" {
+				t.Errorf("%s %s (-want +have):\n%s", field, text, diff)
+			}
+		}
+	}
+	for text, want := range map[string]bool{"Order": true, "Shop.Order": true, "order": true, "rder": false} {
+		if _, err := (Terms{Types: []string{text}}).Select(s); (err == nil) != want {
+			t.Errorf("type %s: %v", text, err)
+		}
+	}
 }
 
 // TestAnd: a part and itself are the part, a part and its complement are nothing, also where both have a list of one

@@ -22,8 +22,8 @@ type Terms struct {
 	Threads    []string
 	Modules    []string // of the function that allocated or took the time
 	Namespaces []string // likewise
-	Functions  []string // likewise: any name that run --include compares, and the one that is shown
-	Types      []string // of what was allocated
+	Functions  []string // likewise: any name that run --include compares, and the one that is shown, or how that ends
+	Types      []string // of what was allocated: its name, or how that ends
 	Focus      []string // functions that were on the stack
 	Hide       []string // functions that are left out of stacks
 	Filter     string   // clauses put together with and, or, not and parentheses: see parseFilter
@@ -251,32 +251,50 @@ type matcher struct {
 	what  string
 	rules pattern.Rules
 	used  map[string]bool
-	miss  bool // patterns may match nothing
+	ends  map[string]pattern.Pattern // instead of some patterns: how the names end that are shown
+	miss  bool                       // patterns may match nothing
 }
 
 func (t Terms) matcher(what string, texts []string) (*matcher, error) {
 	rules, err := pattern.CompileRules(texts)
-	return &matcher{what, rules, map[string]bool{}, t.MayMiss}, err
+	return &matcher{what, rules, map[string]bool{}, map[string]pattern.Pattern{}, t.MayMiss}, err
 }
 
-// matches says whether a pattern that includes matches, and one that excludes.
-func (m *matcher) matches(n pattern.Names) (include, exclude bool) {
+// matches says whether a pattern that includes matches, and one that excludes. shown are the names that are shown, if
+// shorten was called.
+func (m *matcher) matches(n, shown pattern.Names) (include, exclude bool) {
+	is := func(p pattern.Pattern) bool {
+		end, short := m.ends[p.String()]
+		found := short && end.Match(shown) || !short && p.Match(n)
+		m.used[p.String()] = m.used[p.String()] || found
+		return found
+	}
 	for _, p := range m.rules.Include {
-		if p.Match(n) {
-			include, m.used[p.String()] = true, true
-		}
+		include = is(p) || include
 	}
 	for _, p := range m.rules.Exclude {
-		if p.Match(n) {
-			exclude, m.used[p.String()] = true, true
-		}
+		exclude = is(p) || exclude
 	}
 	return include, exclude
 }
 
-func (m *matcher) keep(n pattern.Names) bool {
-	include, exclude := m.matches(n)
+func (m *matcher) keep(n, shown pattern.Names) bool {
+	include, exclude := m.matches(n, shown)
 	return (include || len(m.rules.Include) == 0) && !exclude
+}
+
+// shorten makes patterns that are names, and match none of n names, mean how those end that are shown: text shows
+// Shop.Order.Sum(Item) as Order.Sum(Item).
+func (m *matcher) shorten(n int, names func(int) pattern.Names) {
+	for _, p := range slices.Concat(m.rules.Include, m.rules.Exclude) {
+		end, isName := p.End()
+		for i := 0; i < n && isName; i++ {
+			isName = !p.Match(names(i))
+		}
+		if isName {
+			m.ends[p.String()] = end
+		}
+	}
 }
 
 // check refuses patterns that matched nothing, of which the user may have meant one of the names.
@@ -292,9 +310,9 @@ func (m *matcher) check(names func() []string) error {
 // noModule is the name of the module of functions that have none.
 const noModule = "(no module)"
 
-func (t Terms) selectFunctions(s *session.Session, out *Selection) error {
-	var matchers [5]*matcher
-	given := false
+// functionMatchers compiles the terms that choose functions: by module, namespace and name, those on the stack, and
+// those that are hidden. given: there are some.
+func (t Terms) functionMatchers() (out [5]*matcher, given bool, err error) {
 	for i, kind := range []struct {
 		what  string
 		texts []string
@@ -302,14 +320,18 @@ func (t Terms) selectFunctions(s *session.Session, out *Selection) error {
 		{"module", t.Modules}, {"namespace", t.Namespaces}, {"function", t.Functions},
 		{"function", t.Focus}, {"function", t.Hide},
 	} {
-		var err error
-		if matchers[i], err = t.matcher(kind.what, kind.texts); err != nil {
-			return err
+		if out[i], err = t.matcher(kind.what, kind.texts); err != nil {
+			return out, given, err
 		}
 		given = given || len(kind.texts) > 0
 	}
-	if !given {
-		return nil
+	return out, given, nil
+}
+
+func (t Terms) selectFunctions(s *session.Session, out *Selection) error {
+	matchers, given, err := t.functionMatchers()
+	if err != nil || !given {
+		return err
 	}
 	rows, err := s.Functions()
 	if err != nil {
@@ -323,7 +345,14 @@ func (t Terms) selectFunctions(s *session.Session, out *Selection) error {
 	moduleNames := map[session.ModuleID]string{}
 	for _, m := range moduleRows {
 		moduleNames[m.ID] = m.Name
-		modules.matches(pattern.ModuleNames(m.Name)) // also one without functions is one that there is
+		modules.matches(pattern.ModuleNames(m.Name), pattern.Names{}) // also one without functions is one that there is
+	}
+	names := make([]pattern.Names, len(rows))
+	for i := range rows {
+		names[i] = functionNames(&rows[i], moduleNames[rows[i].Module])
+	}
+	for _, m := range []*matcher{functions, focus, hide} {
+		m.shorten(len(rows), func(i int) pattern.Names { return names[i] })
 	}
 	for _, set := range []*map[session.FunctionID]bool{&out.own, &out.with, &out.without, &out.hidden} {
 		*set = map[session.FunctionID]bool{}
@@ -331,17 +360,17 @@ func (t Terms) selectFunctions(s *session.Session, out *Selection) error {
 	for i := range rows {
 		f := &rows[i]
 		module := moduleNames[f.Module]
-		names := functionNames(f, module)
 		if module == "" {
 			module = noModule
 		}
-		inModule, own := modules.keep(pattern.ModuleNames(module)), functions.keep(names)
-		inNamespace := namespaces.keep(pattern.NamesOf(pattern.Namespace(f.RawType)))
+		shown, none := shownNames(f), pattern.Names{}
+		inModule, own := modules.keep(pattern.ModuleNames(module), none), functions.keep(names[i], shown)
+		inNamespace := namespaces.keep(pattern.NamesOf(pattern.Namespace(f.RawType)), none)
 		if inModule && inNamespace && own {
 			out.own[f.ID] = true
 		}
-		out.with[f.ID], out.without[f.ID] = focus.matches(names)
-		out.hidden[f.ID] = !hide.rules.IsZero() && hide.keep(names)
+		out.with[f.ID], out.without[f.ID] = focus.matches(names[i], shown)
+		out.hidden[f.ID] = !hide.rules.IsZero() && hide.keep(names[i], shown)
 	}
 	if modules.rules.IsZero() && namespaces.rules.IsZero() && functions.rules.IsZero() {
 		out.own = nil
@@ -377,7 +406,8 @@ func candidates(kind int, functions []session.Function, modules []session.Module
 		case 1:
 			seen[pattern.Namespace(f.RawType)] = true
 		default:
-			seen[withoutParameters(f.DisplayName())] = true
+			names := shownNames(f).List()
+			seen[names[len(names)-1]] = true
 		}
 	}
 	delete(seen, "")
@@ -389,11 +419,20 @@ func candidates(kind int, functions []session.Function, modules []session.Module
 	return out
 }
 
-// functionNames are all names of a function: those that run --include compares, and the one that is shown, with and
-// without its parameters.
+// functionNames are all names of a function: those that run --include compares, and those that are shown.
 func functionNames(f *session.Function, module string) pattern.Names {
+	return pattern.FunctionNames(module, f.RawType, f.RawName).And(shownNames(f).List()...)
+}
+
+// shownNames are the name of a function that is shown, without what says that it is the body of a method that the
+// compiler took apart, such as [async], and without its parameters: who names the method means both.
+func shownNames(f *session.Function) pattern.Names {
 	shown := f.DisplayName()
-	return pattern.FunctionNames(module, f.RawType, f.RawName).And(shown, withoutParameters(shown))
+	method := shown
+	if at := strings.LastIndex(shown, " ["); at >= 0 && strings.HasSuffix(shown, "]") {
+		method = shown[:at]
+	}
+	return pattern.NamesOf(shown, method, withoutParameters(method))
 }
 
 // withoutParameters cuts the parameters off a name that is shown; pseudo functions begin with a parenthesis.
@@ -431,9 +470,14 @@ func (t Terms) selectTypes(s *session.Session, out *Selection) error {
 		}
 		return new(session.Type)
 	}
+	names := make([]pattern.Names, len(rows))
+	for i := range rows {
+		names[i] = pattern.NamesOf(session.TypeDisplayName(rows[i].ID, get), rows[i].RawName)
+	}
+	m.shorten(len(rows), func(i int) pattern.Names { return names[i] })
 	out.types = map[session.TypeID]bool{}
 	for i := range rows {
-		if m.keep(pattern.NamesOf(session.TypeDisplayName(rows[i].ID, get), rows[i].RawName)) {
+		if m.keep(names[i], names[i]) {
 			out.types[rows[i].ID] = true
 		}
 	}

@@ -6,6 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/clrprof/clrprof/internal/pattern"
 	"github.com/clrprof/clrprof/internal/report"
 	"github.com/clrprof/clrprof/internal/session"
 )
@@ -26,9 +27,22 @@ var nameLists = map[string]func(*session.Session) ([]string, error){
 	"module": func(s *session.Session) ([]string, error) {
 		return namesOf(s.Modules, func(m *session.Module) string { return m.Name })
 	},
+	"namespace": func(s *session.Session) ([]string, error) {
+		return namesOf(s.Functions, func(f *session.Function) string {
+			return pattern.Namespace(f.RawType)
+		})
+	},
 	"process": func(s *session.Session) ([]string, error) {
 		return namesOf(s.Processes, func(p *session.Process) string { return p.Name })
 	},
+	"thread": func(s *session.Session) ([]string, error) {
+		return namesOf(s.Threads, func(t *session.Thread) string { return t.Name })
+	},
+}
+
+// isWhole are the lists of names of which the last parts alone mean nothing.
+var isWhole = map[string]bool{
+	"module": true, "namespace": true, "process": true, "thread": true,
 }
 
 // namesOf returns the names of rows, each once and in order.
@@ -47,8 +61,9 @@ func namesOf[T any](read func() ([]T, error), name func(*T) string) ([]string, e
 	return slices.Compact(list), nil
 }
 
-// offer returns the names of things of a session that begin as it was typed, or whose last parts do: AuditTrail.Append
-// of Shop.AuditTrail.Append. A session that cannot be read has none: a shell has no place for errors.
+// offer returns the names of things of a session that begin as it was typed, or of functions and types whose last parts
+// do: AuditTrail.Append of Shop.AuditTrail.Append. A session that cannot be read has none: a shell has no place for
+// errors.
 func offer(path, what, typed string) ([]string, cobra.ShellCompDirective) {
 	list, known := nameLists[what]
 	if !known {
@@ -65,7 +80,8 @@ func offer(path, what, typed string) ([]string, cobra.ShellCompDirective) {
 	}
 	var out []string
 	for _, name := range all {
-		if n, ok := beginning(name, typed); ok && !slices.Contains(out, n) {
+		n, ok := beginning(name, typed)
+		if ok && !slices.Contains(out, n) && (n == name || !isWhole[what]) {
 			out = append(out, n)
 		}
 		if len(out) == mostOffered {

@@ -80,8 +80,8 @@ func (f *selectionFlags) addLimits(cmd *cobra.Command) {
 	} {
 		flags.StringArrayVar(flag.to, flag.name, nil, flag.usage)
 	}
-	offerNames(cmd, map[string]string{"function": "function", "focus": "function", "type": "type", "module": "module",
-		"process": "process"})
+	offerNames(cmd, map[string]string{"function": "function", "focus": "function", "hide": "function", "type": "type",
+		"module": "module", "namespace": "namespace", "process": "process", "thread": "thread"})
 }
 
 // selection compiles the flags for the session.

@@ -99,6 +99,15 @@ func (p Pattern) Match(n Names) bool {
 		slices.ContainsFunc(n.lower, func(name string) bool { return matchParts(p.parts, name) })
 }
 
+// End returns a pattern that means the same text at the end of a name, behind a dot: Order.Sum of Shop.Order.Sum.
+// false: the pattern is not a name, as it has `*` or is a regular expression.
+func (p Pattern) End() (Pattern, bool) {
+	if len(p.parts) != 1 {
+		return p, false
+	}
+	return Pattern{text: p.text, parts: []string{"", "." + p.parts[0]}}, true
+}
+
 // First returns the first of the patterns that matches one of the names, as it was given; "" if none does.
 func First(patterns []Pattern, n Names) string {
 	for _, p := range patterns {
