@@ -40,14 +40,14 @@ func manyGen2Deaths(f *facts, r *Rule) []Finding {
 		q.PercentOf(dead.Bytes, all.Bytes), dead.Bytes)
 }
 
-// collections counts those of the program that it did not ask for, by generation, and those that it asked for. The last
-// one of a process is clrprof's.
+// collections counts those of the program that it did not ask for, by generation, and those that it asked for, and adds
+// up their pauses without the agent's own work in them. The last one of a process is clrprof's.
 func (f *facts) collections() (of [3]q.Count, induced q.Count, pause q.Nanoseconds) {
 	for _, g := range f.gcs {
 		if f.last[g.ID] {
 			continue
 		}
-		pause += g.Pause
+		pause += g.Pause - g.Agent
 		switch {
 		case g.Induced:
 			induced++
@@ -80,8 +80,8 @@ func gcTime(f *facts, r *Rule) []Finding {
 	if f.duration == 0 || pause*100 < f.duration*leastPause {
 		return nil
 	}
-	found := whole(r, q.Amount{}, "%s of the time (%s) is spent in pauses of %s", q.PercentOf(pause, f.duration), pause,
-		(of[0] + of[1] + of[2] + induced).Of("collection"))
+	found := whole(r, q.Amount{}, "%s of the time (%s, without clrprof's part) is spent in pauses of %s",
+		q.PercentOf(pause, f.duration), pause, (of[0] + of[1] + of[2] + induced).Of("collection"))
 	found[0].Waited = pause
 	return found
 }

@@ -24,7 +24,7 @@ var all = []Rule{
 	{ID: "gc-time", Severity: Warning, First: true, needs: lifetimes, find: program(gcTime),
 		Title: "Pauses of collections take much of the time",
 		Advice: "Allocate less, and keep less alive while much is allocated. functions and types show where. " +
-			"Pauses are longer while lifetimes are recorded."},
+			"Pauses also contain what the runtime does to report survivors while lifetimes are recorded."},
 	{ID: "induced-gcs", Severity: Information, needs: lifetimes, find: program(inducedGCs),
 		Title:  "The program asks for collections",
 		Advice: "Let the runtime decide when to collect: GC.Collect promotes short-lived objects."},
