@@ -14,19 +14,26 @@ import (
 
 // DifferenceNote says what the whole is in both sessions, or that nothing differs.
 func DifferenceNote(c *analysis.Comparison, from, to string) string {
-	if c.Runs[0]*c.Runs[1] != 1 {
+	if severalRuns(c) {
 		return runsNote(c)
 	}
-	column := comparedTitle(c)
+	what := whatDiffers(c)
 	switch {
 	case len(c.Changes) == 0:
-		return fmt.Sprintf("%s of %s: no differences.", column, c.View)
+		return what + ": no differences."
 	case !c.AddsUp:
-		return fmt.Sprintf("%s of %s: %s differ.", column, c.View, q.Count(len(c.Changes)))
+		return fmt.Sprintf("%s: %s differ.", what, q.Count(len(c.Changes)))
 	}
-	return fmt.Sprintf("%s of %s: %s in %s, %s in %s, %s.", column, c.View, withUnit(c.Unit, c.Old),
-		filepath.Base(from),
+	return fmt.Sprintf("%s: %s in %s, %s in %s, %s.", what, withUnit(c.Unit, c.Old), filepath.Base(from),
 		withUnit(c.Unit, c.New), filepath.Base(to), signed(c.Unit, c.New-c.Old))
+}
+
+// differing is what the rows of a comparison are, where it is not called like the view.
+var differing = map[string]string{"calltree": "paths of the call tree", "lifetime": "types"}
+
+// whatDiffers says what is compared: a column, and what has it.
+func whatDiffers(c *analysis.Comparison) string {
+	return comparedTitle(c) + " of " + cmp.Or(differing[c.View], c.View)
 }
 
 // comparedTitle is the heading that views have for the column that is compared.
@@ -42,9 +49,9 @@ func runsNote(c *analysis.Comparison) string {
 			beyond++
 		}
 	}
-	return fmt.Sprintf("%s of %s, means of %s before and %s after: %s beyond the spread of the runs (no run of one "+
+	return fmt.Sprintf("%s, means of %s before and %s after: %s beyond the spread of the runs (no run of one "+
 		"side has a value between those of the other), "+
-		"%s within it.", comparedTitle(c), c.View, counted(c.Runs[0], "run"), counted(c.Runs[1], "run"),
+		"%s within it.", whatDiffers(c), counted(c.Runs[0], "run"), counted(c.Runs[1], "run"),
 		counted(beyond, "difference"), counted(len(c.Changes)-beyond, "difference"))
 }
 
@@ -54,12 +61,11 @@ func Differences(c *analysis.Comparison) *Records {
 	if !c.HasModules() {
 		r.Columns = r.Columns[:len(r.Columns)-1]
 	}
-	several := c.Runs[0]*c.Runs[1] != 1
+	several := severalRuns(c)
 	placed, stacked := c.HasLines(), c.HasStacks()
 	if several {
 		r.Columns = slices.Insert(r.Columns, 0, "beyond_spread")
-		r.Columns = slices.Insert(r.Columns, 5,
-			strings.Fields("baseline_min baseline_max comparison_min comparison_max")...)
+		r.Columns = slices.Insert(r.Columns, 5, spread...)
 	}
 	if placed {
 		r.Columns = append(r.Columns, "source_file", "line", "baseline_line", "state")
@@ -119,13 +125,33 @@ var optionalDifferences = map[string][]string{
 	"sites":    {"stack", "delta_percent", "state", "baseline", "comparison"},
 }
 
+// spread are the columns that say how far apart several runs of a side are.
+var spread = []string{"baseline_min", "baseline_max", "comparison_min", "comparison_max"}
+
+// optionalOf are the optional columns of a comparison. Whether a difference is beyond the spread of the runs says most
+// of what there is to say about it.
+func optionalOf(c *analysis.Comparison) []string {
+	optional := optionalDifferences[c.View]
+	if !severalRuns(c) {
+		return optional
+	}
+	at := slices.Index(optional, "baseline")
+	if at < 0 {
+		at = len(optional)
+	}
+	return slices.Insert(slices.Clone(optional), at, spread...)
+}
+
+// severalRuns reports whether a side has more than one run.
+func severalRuns(c *analysis.Comparison) bool { return c.Runs[0]*c.Runs[1] != 1 }
+
 // ReadableDifferences are Differences for a person: with short names, unless they are wanted in full, and places as
 // views have them.
 func ReadableDifferences(c *analysis.Comparison, full bool) *Records {
 	exact := Differences(c)
 	r := &Records{Titles: differenceTitles, Format: exact.Format, count: exact.count,
 		Cut:      map[string]Cut{"name": CutParts, "maker": CutParts, "stack": CutPath},
-		Optional: optionalDifferences[c.View]}
+		Optional: optionalOf(c)}
 	for _, column := range exact.Columns {
 		switch column {
 		case "source_file":

@@ -95,7 +95,7 @@ func (r records) narrowings() []narrowing {
 		out = append(out, narrowing{leave: key})
 	}
 	return append(out, narrowing{how: report.CutParts, least: mostLeast},
-		narrowing{how: report.CutParts, least: minOther})
+		narrowing{how: report.CutParts, least: minOther}, narrowing{how: report.CutPath, least: minOther})
 }
 
 // goodWidths are the widths of columns of names below which a part of a class or method would be cut.
