@@ -178,10 +178,13 @@ func (s *Summary) finds(rule string) bool {
 	return slices.ContainsFunc(s.Findings, func(n Note) bool { return n.Kind == FindingRule && n.Facts[2] == rule })
 }
 
+// SurelyRead is how many findings the shortest text of a summary has.
+const SurelyRead = 4
+
 // fullLists is from how many lists on a screen has no room for those that only say again what findings say.
 const fullLists = 3
 
-// hideSaid takes lists away of which each row is a finding.
+// hideSaid takes lists away of which each row is a finding that is read.
 func (s *Summary) hideSaid() {
 	lists := 0
 	for _, x := range s.Sections {
@@ -192,7 +195,7 @@ func (s *Summary) hideSaid() {
 	kinds := map[string]NoteKind{sectionWork: FindingWork, sectionWaits: FindingWait, sectionCauses: FindingAllocations}
 	for i := range s.Sections {
 		x, said, rows := &s.Sections[i], 0, 0
-		for _, f := range s.Findings {
+		for _, f := range s.Findings[:min(SurelyRead, len(s.Findings))] {
 			if f.Kind == kinds[x.Key] {
 				said++
 			}

@@ -207,3 +207,22 @@ func TestFitTop(t *testing.T) {
 		}
 	}
 }
+
+// TestHideSaid: a list is left out if the findings that a screen has say all of it, not if later ones do.
+func TestHideSaid(t *testing.T) {
+	for _, before := range []int{SurelyRead - 2, SurelyRead - 1} {
+		s := &Summary{}
+		for _, key := range []string{sectionWork, sectionWaits, sectionCauses} {
+			rows := []Row{{kind: rowFunction}, {kind: rowFunction}, {kind: rowRest}}
+			s.Sections = append(s.Sections, Section{Key: key, Shown: true, Table: &Table{Rows: rows}})
+		}
+		for range before {
+			s.Findings = append(s.Findings, Note{Kind: FindingInteractions})
+		}
+		s.Findings = append(s.Findings, Note{Kind: FindingWork}, Note{Kind: FindingWork})
+		s.hideSaid()
+		if shown := s.Sections[0].Shown; shown != (before == SurelyRead-1) {
+			t.Errorf("%d findings before: the list is shown: %t", before, shown)
+		}
+	}
+}

@@ -65,3 +65,12 @@ func TestRecordNames(t *testing.T) {
 		}
 	}
 }
+
+// TestNotShown: the period of a title is that of the sentence, too.
+func TestNotShown(t *testing.T) {
+	for titles, want := range map[string]string{"Module": "Module.", "Module, Voluntary excl.": "Module, Voluntary excl."} {
+		if have := notShown(strings.Split(titles, ", ")); have != "Not shown for lack of width: "+want {
+			t.Error(have)
+		}
+	}
+}

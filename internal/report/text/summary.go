@@ -45,8 +45,8 @@ type shape struct {
 
 // shapes are the ways to make a summary shorter, those that lose least first.
 var shapes = []shape{{mostFindings, 0, false}, {mostFindings, 6, false}, {mostFindings, 0, true},
-	{mostFindings, 6, true}, {mostFindings, 5, true}, {mostFindings, 4, true}, {mostFindings, 3, true}, {4, 3, true},
-	{4, 2, true}}
+	{mostFindings, 6, true}, {mostFindings, 5, true}, {mostFindings, 4, true}, {mostFindings, 3, true},
+	{report.SurelyRead, 3, true}, {report.SurelyRead, 2, true}}
 
 // fit chooses the shape.
 func (s *summary) fit(o Options) {

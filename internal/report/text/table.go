@@ -490,9 +490,9 @@ func WriteTable(w io.Writer, of *report.Table, o Options) error {
 	return out.Flush()
 }
 
-// notShown names columns for which there is no room.
+// notShown names columns for which there is no room. A title can end with a period, as Voluntary excl. does.
 func notShown(titles []string) string {
-	return fmt.Sprintf("Not shown for lack of width: %s.", strings.Join(titles, ", "))
+	return "Not shown for lack of width: " + strings.TrimSuffix(strings.Join(titles, ", "), ".") + "."
 }
 
 // writeGrid writes the rows and returns the titles of the columns for which there was no room.
