@@ -214,5 +214,29 @@ func TestLongNames(t *testing.T) {
 			t.Errorf("%s: functions whose names are whole: %q, want %q", view, whole, want)
 		}
 	}
+	p.visit("view=flame", "canvas[data-boxes]")
+	eval[bool](p, written)
+	p.do(chromedp.Focus("canvas"), chromedp.KeyEvent("\u0304")) // which draws again
+	p.until(`window.written.length > 0`)
+	var texts []string
+	for _, text := range eval[[]string](p, `[...new Set(window.written)]`) {
+		if _, own, ok := strings.Cut(text, "…"); ok && strings.HasPrefix(text, "Service") {
+			texts = append(texts, own)
+		}
+	}
+	want := []string{"Handle", "Handle", ".ctor", "operator <", "<lambda #0_9>"}
+	slices.Sort(texts)
+	slices.Sort(want)
+	if !slices.Equal(texts, want) {
+		t.Errorf("flame graph: behind cut classes there are %q, want %q", texts, want)
+	}
 	p.refused()
 }
+
+// written makes the page keep what it writes into canvases.
+const written = `(() => {
+	const prototype = CanvasRenderingContext2D.prototype, write = prototype.fillText;
+	window.written = [];
+	prototype.fillText = function(text, ...at) { window.written.push(text); return write.call(this, text, ...at); };
+	return true;
+})()`

@@ -5,7 +5,8 @@ import type { Session } from "./api";
 import { isFile } from "./offline";
 import { nowAndBefore, older, paint } from "./paint";
 import type { Paint } from "./paint";
-import { Command, copy, Failed, Sentences, ShapeOfFile, stem, useParts, Waiting } from "./parts";
+import { fittingName } from "./names";
+import { Command, copy, Failed, Sentences, ShapeOfFile, useParts, Waiting } from "./parts";
 import { addTerm, change, param, theme, viewAddress } from "./state";
 import { color } from "./timeline";
 import { format, formatCount, formatPercent, hasPercents, inPercent } from "./units";
@@ -300,19 +301,7 @@ function widthOfGlyph(g: CanvasRenderingContext2D, c: string): number {
   return w;
 }
 
-/** As much of a name as there is room for. */
-function cut(g: CanvasRenderingContext2D, name: string, room: number): string {
-  let width = 0, fits = 0;
-  const dots = widthOfGlyph(g, "…");
-  for (const c of name) {
-    width += widthOfGlyph(g, c);
-    if (width > room) return fits ? name.slice(0, fits) + "…" : "";
-    if (width + dots <= room) fits += c.length;
-  }
-  return name;
-}
-
-/** Writes names into boxes that are wide enough for some of it, first without the types of parameters. */
+/** Writes names into boxes that are wide enough for some of it. */
 function label(g: CanvasRenderingContext2D, f: Frames, boxes: number[], y: (of: number) => number, o: Drawn) {
   g.font = "12px system-ui, sans-serif";
   g.textBaseline = "middle";
@@ -321,8 +310,9 @@ function label(g: CanvasRenderingContext2D, f: Frames, boxes: number[], y: (of: 
     const i = boxes[k], room = boxes[k + 3] - 9;
     if (room < 25) continue;
     const isHidden = f.name[i] === hiddenName;
-    const name = isHidden ? formatCount(f.hidden[i]) + " more" : o.colors.mark(i) + (f.short[f.name[i]] || "?");
-    const whole = cut(g, name, room);
-    g.fillText(whole === name ? name : cut(g, isHidden ? name : stem(name), room), boxes[k + 1] + 4, y(boxes[k + 2]) + row / 2);
+    const mark = isHidden ? "" : o.colors.mark(i), name = isHidden ? formatCount(f.hidden[i]) + " more" : f.short[f.name[i]] || "?";
+    let left = room;
+    for (const c of mark) left -= widthOfGlyph(g, c);
+    g.fillText(mark + fittingName(name, left, (c) => widthOfGlyph(g, c)), boxes[k + 1] + 4, y(boxes[k + 2]) + row / 2);
   }
 }

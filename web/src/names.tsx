@@ -31,3 +31,37 @@ export function functionName(name: string): ComponentChildren {
   const [of, own, rest] = parts;
   return <><span class="class" style={{ maxWidth: `calc(100% - ${Math.ceil(own.length * letter) + 1}ch - ${twist}px)` }}>{of}</span>{own}{rest}</>;
 }
+
+/** The beginning of a name for which there is room, of text that is so wide; "": there is none for a letter. */
+function beginning(name: string, room: number, width: (text: string) => number): string {
+  let wide = 0, fits = 0;
+  const dots = width("…");
+  for (const c of name) {
+    wide += width(c);
+    if (wide > room) return fits ? name.slice(0, fits) + "…" : "";
+    if (wide + dots <= room) fits += c.length;
+  }
+  return name;
+}
+
+const mostKept = 5000;
+const kept = new Map<string, [string, string, string] | undefined>(); // parts of names that had no room
+function keptParts(name: string): [string, string, string] | undefined {
+  if (!kept.has(name)) {
+    if (kept.size > mostKept) kept.clear();
+    kept.set(name, functionParts(name));
+  }
+  return kept.get(name);
+}
+
+/** As much of a name as has room: of a function's, its parameters are left out first, then its type parameters, then the end of its namespace and class, all of these, and its own end at last. The width of text is that of its letters. */
+export function fittingName(name: string, room: number, letter: (of: string) => number): string {
+  const width = (text: string) => { let w = 0; for (const c of text) w += letter(c); return w; };
+  if (width(name) <= room) return name;
+  const parts = keptParts(name);
+  if (!parts) return beginning(name.replace(/(?<=.)\(.*$/, ""), room, letter);
+  const [of, own, rest] = parts, generic = rest.startsWith("<") ? rest.slice(0, rest.lastIndexOf(">(") + 1) : "";
+  for (const shorter of [of + own + generic, of + own]) if (width(shorter) <= room) return shorter;
+  const begins = beginning(of, room - width(own), letter);
+  return begins ? begins + own : beginning(own, room, letter);
+}

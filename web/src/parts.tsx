@@ -106,6 +106,3 @@ export class Guard extends Component<{ children: ComponentChildren }, { error?: 
   static getDerivedStateFromError(e: Error) { return { error: e.message }; }
   render() { return this.state.error ? <Failed error={"This page has a bug: " + this.state.error} /> : this.props.children; }
 }
-
-/** The part of a name that says most: a function without the types of its parameters. */
-export function stem(name: string): string { return name.replace(/\(.*$/, ""); }
