@@ -100,8 +100,8 @@ func compareRoutes(t *testing.T, r result) {
 			have[f.Token] = strings.Split(f.Route, ", ")
 		}
 	}
-	if d := cmp.Diff(want, have); d != "" || machines != 7 {
-		t.Errorf("routes by token (-truth +session): %s\n%d are of state machines, want 7", d, machines)
+	if d := cmp.Diff(want, have); d != "" || machines != 8 {
+		t.Errorf("routes by token (-truth +session): %s\n%d are of state machines, want 8", d, machines)
 	}
 }
 

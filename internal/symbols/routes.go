@@ -70,10 +70,12 @@ func (r *resolver) findRoutes() *routes {
 			m.read(f)
 		}
 	}
-	for _, on := range m.pagesOn {
-		for _, x := range m.pages {
-			x.on = on
-			m.maps = append(m.maps, x)
+	for _, all := range []mappedOn{m.pages, m.components} {
+		for _, on := range all.on {
+			for _, x := range all.maps {
+				x.on = on
+				m.maps = append(m.maps, x)
+			}
 		}
 	}
 	for _, x := range m.maps {

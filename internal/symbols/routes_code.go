@@ -14,20 +14,23 @@ import (
 type mapping uint8
 
 const (
-	mapsNothing    mapping = iota
-	mapsRoute              // gives a route to a function: (builder, template, …, delegate)
-	mapsGroup              // begins the routes of what is mapped with what it returns: (builder, template)
-	mapsOn                 // returns its first argument
-	mapsRoot               // returns a builder whose routes have no common beginning
-	mapsIn                 // calls a function with such a builder: (application, delegate)
-	mapsConvention         // gives a route to actions: (builder, name, template, defaults, …)
-	mapsArea               // likewise, of an area: (builder, name, area, template, defaults, …)
-	mapsDefault            // likewise, with a template of its own: (builder)
-	mapsHub                // gives a route to a hub of SignalR: (builder, template), of a type
-	mapsPages              // gives routes to Razor Pages: (builder)
-	mapsService            // gives routes to a service of gRPC: (builder), of a type
-	mapsBelow              // a function of user code that is given a builder
-	mapsValues             // makes an object of an anonymous type, which has default values of routes
+	mapsNothing      mapping = iota
+	mapsRoute                // gives a route to a function: (builder, template, …, delegate)
+	mapsGroup                // begins the routes of what is mapped with what it returns: (builder, template)
+	mapsOn                   // returns its first argument
+	mapsRoot                 // returns a builder whose routes have no common beginning
+	mapsIn                   // calls a function with such a builder: (application, delegate)
+	mapsConvention           // gives a route to actions: (builder, name, template, defaults, …)
+	mapsArea                 // likewise, of an area: (builder, name, area, template, defaults, …)
+	mapsDefault              // likewise, with a template of its own: (builder)
+	mapsHub                  // gives a route to a hub of SignalR: (builder, template), of a type
+	mapsPages                // gives routes to Razor Pages: (builder)
+	mapsComponents           // gives routes to components of Blazor: (builder), of a type
+	mapsFallback             // gives a route to an action: (builder, template if there are more, action, controller)
+	mapsAreaFallback         // likewise, of an area: (builder, template if there are more, action, controller, area)
+	mapsService              // gives routes to a service of gRPC: (builder), of a type
+	mapsBelow                // a function of user code that is given a builder
+	mapsValues               // makes an object of an anonymous type, which has default values of routes
 )
 
 // verbs are the methods of HTTP by what gives a route to a function.
@@ -41,10 +44,12 @@ var mappings = map[string]map[string]mapping{
 	"EndpointRouteBuilderExtensions":              {"MapGroup": mapsGroup},
 	"EndpointRoutingApplicationBuilderExtensions": {"UseEndpoints": mapsIn},
 	"ControllerEndpointRouteBuilderExtensions": {"MapControllerRoute": mapsConvention,
-		"MapAreaControllerRoute": mapsArea, "MapDefaultControllerRoute": mapsDefault},
-	"GrpcEndpointRouteBuilderExtensions":       {"MapGrpcService": mapsService},
-	"HubEndpointRouteBuilderExtensions":        {"MapHub": mapsHub},
-	"RazorPagesEndpointRouteBuilderExtensions": {"MapRazorPages": mapsPages},
+		"MapAreaControllerRoute": mapsArea, "MapDefaultControllerRoute": mapsDefault,
+		"MapFallbackToController": mapsFallback, "MapFallbackToAreaController": mapsAreaFallback},
+	"GrpcEndpointRouteBuilderExtensions":            {"MapGrpcService": mapsService},
+	"HubEndpointRouteBuilderExtensions":             {"MapHub": mapsHub},
+	"RazorPagesEndpointRouteBuilderExtensions":      {"MapRazorPages": mapsPages},
+	"RazorComponentsEndpointRouteBuilderExtensions": {"MapRazorComponents": mapsComponents},
 }
 
 // mapped is a route that code gives to a method.
@@ -56,14 +61,20 @@ type mapped struct {
 	method string // what follows the route: of hubs
 }
 
+// mappedOn are routes of things that are in files, which code gives them all at once, perhaps several times.
+type mappedOn struct {
+	on   []builder
+	maps []mapped
+}
+
 // routeMapper finds the routes that code gives to methods.
 type routeMapper struct {
 	r           *resolver
 	maps        []mapped
 	conventions []convention
 	edges       map[parameter][]builder // what parameters are given
-	pages       []mapped                // with all of pagesOn
-	pagesOn     []builder
+	pages       mappedOn
+	components  mappedOn
 
 	f     *moduleFile        // that is read
 	kinds map[uint32]mapping // by token
@@ -76,6 +87,7 @@ type routeMapper struct {
 // read reads the code of a file.
 func (m *routeMapper) read(f *moduleFile) {
 	m.addPages(f)
+	m.addComponents(f)
 	m.f, m.kinds, m.names = f, map[uint32]mapping{}, map[uint32]string{}
 	calls := m.mapCalls()
 	if len(calls) == 0 {
@@ -101,7 +113,8 @@ func (m *routeMapper) mapCalls() (operands [][]byte) {
 		for row := uint32(1); row <= m.f.meta.Rows(table); row++ {
 			token := uint32(clrmeta.MakeToken(table, row))
 			switch m.kind(token) {
-			case mapsRoute, mapsIn, mapsConvention, mapsArea, mapsDefault, mapsHub, mapsPages, mapsService, mapsBelow:
+			case mapsRoute, mapsIn, mapsConvention, mapsArea, mapsDefault, mapsHub, mapsPages, mapsComponents,
+				mapsFallback, mapsAreaFallback, mapsService, mapsBelow:
 				operands = append(operands, binary.LittleEndian.AppendUint32(nil, token))
 			case mapsNothing, mapsGroup, mapsOn, mapsRoot, mapsValues:
 			}
@@ -225,7 +238,11 @@ func (m *methodCalls) add(c *il.Call) {
 			m.addHub(c.Token, m.builder(c.Args[0]), text)
 		}
 	case mapsPages:
-		m.pagesOn = append(m.pagesOn, m.builder(c.Args[0]))
+		m.pages.on = append(m.pages.on, m.builder(c.Args[0]))
+	case mapsComponents:
+		m.components.on = append(m.components.on, m.builder(c.Args[0]))
+	case mapsFallback, mapsAreaFallback:
+		m.addFallback(kind, c)
 	case mapsService:
 		m.addService(c.Token, m.builder(c.Args[0]))
 	case mapsBelow:

@@ -35,6 +35,33 @@ func (m *methodCalls) addConvention(kind mapping, c *il.Call) {
 	m.conventions = append(m.conventions, out)
 }
 
+// fallbackTemplate is that of fallbacks without one of their own.
+const fallbackTemplate = "{*path:nonfile}"
+
+// addFallback adds the route by which an action answers what nothing else does: a conventional one of that action.
+func (m *methodCalls) addFallback(kind mapping, c *il.Call) {
+	names := []string{"action", "controller"}
+	if kind == mapsAreaFallback {
+		names = append(names, "area")
+	}
+	out := convention{on: m.builder(c.Args[0]), template: fallbackTemplate, values: map[string]string{}}
+	first := len(c.Args) - len(names)
+	if first > 1 {
+		var ok bool
+		if out.template, ok = m.text(c, 1); !ok {
+			return
+		}
+	}
+	for i, name := range names {
+		text, ok := m.text(c, first+i)
+		if first < 1 || !ok {
+			return
+		}
+		out.values[name] = text
+	}
+	m.conventions = append(m.conventions, out)
+}
+
 // addValues adds the default values of an anonymous type, if there are some; false: they are not known.
 func (m *methodCalls) addValues(to *convention, c *il.Call, n int) bool {
 	if n >= len(c.Args) || c.Args[n].Kind == il.Null {

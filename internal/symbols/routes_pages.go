@@ -121,7 +121,7 @@ func (m *routeMapper) addHandlers(at definition, text string) {
 				continue
 			}
 			if verb, handler, ok := parseHandler(row.Name); ok {
-				m.pages = append(m.pages, mapped{to: definition{at.file, method}, verb: verb,
+				m.pages.maps = append(m.pages.maps, mapped{to: definition{at.file, method}, verb: verb,
 					text: withHandler(text, handler)})
 			}
 		}

@@ -1,7 +1,7 @@
 // Routes: a web server of ASP.NET Core that asks itself for each of its endpoints, the n-th of them n times. Routes are
 // given to functions in the ways in which people do it: to lambdas, local functions and methods, in groups, by functions
-// that get the builder, by attributes of controllers and by conventions, to Razor Pages, and to hubs, whose methods it
-// calls as a client.
+// that get the builder, by attributes of controllers, by conventions and as fallbacks, to Razor Pages, to components of
+// Blazor, and to hubs, whose methods it calls as a client.
 //
 // It prints what ASP.NET Core itself says: for each endpoint ("endpoint") the token of its method, the methods of HTTP and
 // the route, how often it was asked for, and how many objects of the type Made were made meanwhile.
@@ -20,6 +20,9 @@ using System.Text.RegularExpressions;
 using System.Threading;
 using System.Threading.Tasks;
 using Microsoft.AspNetCore.Builder;
+using Microsoft.AspNetCore.Components.Endpoints;
+using Microsoft.AspNetCore.Components.Rendering;
+using Microsoft.AspNetCore.Components.Routing;
 using Microsoft.AspNetCore.DataProtection;
 using Microsoft.AspNetCore.Hosting;
 using Microsoft.AspNetCore.Http;
@@ -34,6 +37,7 @@ using Microsoft.AspNetCore.Routing;
 using Microsoft.AspNetCore.SignalR;
 using Microsoft.Extensions.DependencyInjection;
 using Microsoft.Extensions.Logging;
+using Component = Microsoft.AspNetCore.Components;
 
 // As the generator of Razor writes it for the pages below.
 [assembly: ProvideApplicationPartFactory("Microsoft.AspNetCore.Mvc.ApplicationParts.ConsolidatedAssemblyApplicationPartFactory, Microsoft.AspNetCore.Mvc.Razor")]
@@ -81,6 +85,7 @@ namespace Routes
             builder.Services.AddControllers();
             builder.Services.AddSignalR();
             builder.Services.AddRazorPages();
+            builder.Services.AddRazorComponents();
             builder.Services.AddDataProtection().UseEphemeralDataProtectionProvider(); // which leaves no keys behind
             WebApplication app = builder.Build();
             int captured = 2;
@@ -128,6 +133,7 @@ namespace Routes
             kept = app.MapGroup("/kept");
             kept.MapGet("/x", () => Work.Make(1)); // by whoever stores something in the field
             app.UseRouting();
+            app.UseAntiforgery();
             app.UseEndpoints(endpoints =>
             {
                 endpoints.MapGet("/inside", () => Work.Make(1));
@@ -138,6 +144,9 @@ namespace Routes
             app.MapDefaultControllerRoute();
             app.MapHub<Chat>("/chat");
             app.MapRazorPages();
+            app.MapRazorComponents<Root>();
+            app.MapFallbackToController("/lost/{*path}", "Article", "Blog");
+            app.MapFallbackToController("Any", "Lost");
 
             await app.StartAsync();
             await Ask(app);
@@ -232,7 +241,7 @@ namespace Routes
             using (var http = new HttpClient { BaseAddress = new Uri(app.Urls.Single()) })
             {
                 int n = 0;
-                foreach (RouteEndpoint e in ((IEndpointRouteBuilder)app).DataSources.SelectMany(s => s.Endpoints).Cast<RouteEndpoint>())
+                foreach (RouteEndpoint e in ((IEndpointRouteBuilder)app).DataSources.SelectMany(s => s.Endpoints).OfType<RouteEndpoint>())
                 {
                     if (e.Metadata.GetMetadata<HubMetadata>() != null || e.Metadata.GetMetadata<ISuppressMatchingMetadata>()?.SuppressMatching == true)
                         continue; // of conventions there is also one that only makes links
@@ -245,6 +254,8 @@ namespace Routes
                     string pattern = "/" + e.RoutePattern.RawText.TrimStart('/');
                     foreach (var (name, value) in e.RoutePattern.RequiredValues) // of conventions
                         pattern = Regex.Replace(pattern, @"\{" + name + @"(=\w*)?\}", value?.ToString() ?? "");
+                    if (pattern.StartsWith("/_framework"))
+                        continue; // of Blazor itself
                     string path = Regex.Replace(pattern, @"\{[^}]*\}", "1");
                     int before = Work.Count;
                     n++;
@@ -254,6 +265,10 @@ namespace Routes
                             if (!(await answer.Content.ReadAsStringAsync()).Contains("made"))
                                 throw new Exception(pattern + ": " + answer.StatusCode);
                     MethodInfo method = e.Metadata.GetMetadata<ControllerActionDescriptor>()?.MethodInfo ?? e.Metadata.GetMetadata<MethodInfo>();
+                    if (pattern.StartsWith("/lost") || pattern.Contains(":nonfile")) // ASP.NET Core looks for these when it is asked
+                        method = pattern.StartsWith("/lost") ? typeof(BlogController).GetMethod("Article") : typeof(LostController).GetMethod("Any");
+                    if (e.Metadata.GetMetadata<ComponentTypeMetadata>() is ComponentTypeMetadata component && component.Type != typeof(Root))
+                        method = component.Type.GetMethods(BindingFlags.Instance | BindingFlags.NonPublic | BindingFlags.DeclaredOnly).Single();
                     Console.WriteLine(Truth.Row("endpoint", "token", method?.MetadataToken ?? 0, "verbs", string.Join(",", verbs), "route", pattern,
                         "calls", n, "made", Work.Count - before) + "}");
                 }
@@ -357,6 +372,49 @@ namespace Routes
     public class BlogController : ControllerBase
     {
         public string Article() => Work.Make(1);
+    }
+
+    public class LostController : ControllerBase
+    {
+        public string Any() => Work.Make(1);
+    }
+
+    /// <summary>The document in which components are: they say nothing that a test reads.</summary>
+    public class Root : Component.ComponentBase
+    {
+        protected override void BuildRenderTree(RenderTreeBuilder b)
+        {
+            b.AddContent(0, "made ");
+            b.OpenComponent<Router>(1);
+            b.AddComponentParameter(2, "AppAssembly", typeof(Root).Assembly);
+            b.AddComponentParameter(3, "Found", (Component.RenderFragment<Component.RouteData>)(route => inner =>
+            {
+                inner.OpenComponent<Component.RouteView>(0);
+                inner.AddComponentParameter(1, "RouteData", route);
+                inner.CloseComponent();
+            }));
+            b.CloseComponent();
+        }
+    }
+
+    [Component.Route("/component/{Id:int}")]
+    [Component.Route("/component/of/{Id:int}")]
+    public class Numbered : Component.ComponentBase
+    {
+        [Component.Parameter] public int Id { get; set; }
+
+        protected override void BuildRenderTree(RenderTreeBuilder b) => b.AddContent(0, Work.Make(Id));
+    }
+
+    [Component.Route("/component/later")]
+    public class Later : Component.ComponentBase
+    {
+        protected override async Task OnInitializedAsync()
+        {
+            Work.Make(1);
+            await Task.Yield();
+            Work.Make(2);
+        }
     }
 
     [Area("admin")]
