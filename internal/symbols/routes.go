@@ -31,6 +31,7 @@ const aspNetCore = "Microsoft.AspNetCore."
 type routes struct {
 	mapped      map[definition][]route             // by method
 	conventions map[session.ProcessID][]convention // of the modules that a process loaded
+	heirs       map[definition][]definition        // controllers by the classes of user code that they extend
 }
 
 // routeOf returns the routes of a function of user code, or of the method that it is the state machine of; "": none is
@@ -56,7 +57,7 @@ func (r *resolver) routeOf(f *moduleFile, row *session.Function) string {
 
 // findRoutes reads the code of all user modules that refer to ASP.NET Core or gRPC, in the order of the session.
 func (r *resolver) findRoutes() *routes {
-	out := &routes{map[definition][]route{}, map[session.ProcessID][]convention{}}
+	out := &routes{map[definition][]route{}, map[session.ProcessID][]convention{}, map[definition][]definition{}}
 	if !r.in.ReadCode {
 		return out
 	}
@@ -68,6 +69,7 @@ func (r *resolver) findRoutes() *routes {
 		if _, done := conventions[f]; !done && f != nil && f.meta != nil && r.isUser(module.ID) && f.isWeb() {
 			conventions[f] = nil
 			m.read(f)
+			r.findHeirs(f, out.heirs)
 		}
 	}
 	for _, all := range []mappedOn{m.pages, m.components} {

@@ -20,44 +20,72 @@ func (f *moduleFile) mvcAttribute(a clrmeta.TextAttribute) string {
 	return name.Path[0]
 }
 
-// actionRoutes returns the routes that attributes give to a method of a controller, or conventions.
+// actionRoutes returns the routes that attributes give to a method of a controller, or conventions: as that of its own
+// class, and of the controllers that inherit it.
 func (r *resolver) actionRoutes(f *moduleFile, method clrmeta.Token, conventions []convention) []route {
-	var own []route               // with templates
-	var plain []string            // verbs without
-	action, isAction := "", false // its name, if an attribute says it
-	for _, a := range f.meta.TextAttributes(method) {
-		name := f.mvcAttribute(a)
-		verb, ok := actionVerbs[name]
-		switch {
-		case name == "ActionNameAttribute":
-			action = a.Text
-		case !ok:
-		case a.HasText:
-			own = append(own, route{verb, a.Text})
-		default:
-			plain = append(plain, verb)
-		}
-		isAction = isAction || ok
-	}
 	owner, err := f.meta.DeclaringType(method)
 	if err != nil {
 		return nil
 	}
-	prefixes, area := f.controllerRoutes(owner)
-	if !isAction && (len(prefixes)+len(conventions) == 0 || !r.isAction(f, method, owner)) {
-		return nil
+	of := action{r: r, method: definition{f, method}}
+	isAction, own := of.readAttributes(), definition{f, owner}
+	heirs := r.routes.heirs[own]
+	var out []route
+	if isAction && (len(heirs) == 0 || r.isController(own)) || r.isAction(f, method, own) {
+		out = of.routes(own, conventions)
 	}
-	names := f.routeValues(method, owner, action, area)
-	if len(own) == 0 && len(plain) == 0 {
+	for _, class := range heirs {
+		if r.isAction(f, method, class) && !class.overrides(f, method) {
+			out = append(out, of.routes(class, conventions)...)
+		}
+	}
+	return out
+}
+
+// action is a method that may answer requests, and what its attributes say.
+type action struct {
+	r      *resolver
+	method definition
+	own    []route  // with templates
+	plain  []string // verbs without
+	name   string   // "": that of the method
+}
+
+// readAttributes reads the attributes, and reports whether there are some that give a route.
+func (a *action) readAttributes() (isAction bool) {
+	for _, x := range a.method.file.meta.TextAttributes(a.method.token) {
+		name := a.method.file.mvcAttribute(x)
+		verb, ok := actionVerbs[name]
+		switch {
+		case name == "ActionNameAttribute":
+			a.name = x.Text
+		case !ok:
+		case x.HasText:
+			a.own = append(a.own, route{verb, x.Text})
+		default:
+			a.plain = append(a.plain, verb)
+		}
+		isAction = isAction || ok
+	}
+	return isAction
+}
+
+// routes returns the routes of the action as one of a class.
+func (a *action) routes(class definition, conventions []convention) []route {
+	prefixes, area := class.file.controllerRoutes(class.token)
+	isAction := a.r.isAction(a.method.file, a.method.token, class)
+	names := class.routeValues(a.method, a.name, area)
+	plain := a.plain
+	if len(a.own) == 0 && len(plain) == 0 {
 		plain = []string{""}
 	}
-	if len(own)+len(prefixes) == 0 && r.isAction(f, method, owner) {
+	if len(a.own)+len(prefixes) == 0 && isAction {
 		return conventional(conventions, names, plain)
 	}
 	tokens := strings.NewReplacer("[controller]", names["controller"], "[action]", names["action"],
 		"[area]", names["area"])
 	var out []route
-	for _, r := range withVerbs(own, plain) {
+	for _, r := range withVerbs(a.own, plain) {
 		if strings.HasPrefix(r.template, "/") || strings.HasPrefix(r.template, "~/") {
 			out = append(out, route{r.verb, below("", tokens.Replace(strings.TrimPrefix(r.template, "~")))})
 			continue
@@ -132,14 +160,14 @@ func (f *moduleFile) controllerRoutes(owner clrmeta.Token) (templates []string, 
 	return templates, area
 }
 
-// routeValues are the names that routes have for an action: of its controller, of itself, and of its area, if it has
-// one.
-func (f *moduleFile) routeValues(method, owner clrmeta.Token, action, area string) map[string]string {
-	if row, err := f.meta.Method(method); err == nil && action == "" {
+// routeValues are the names that routes have for an action of a controller: of the controller, of the action itself,
+// and of its area, if it has one.
+func (d definition) routeValues(method definition, action, area string) map[string]string {
+	if row, err := method.file.meta.Method(method.token); err == nil && action == "" {
 		action = strings.TrimSuffix(row.Name, "Async")
 	}
 	controller := ""
-	if name, err := f.meta.TypeName(owner); err == nil {
+	if name, err := d.file.meta.TypeName(d.token); err == nil {
 		controller = strings.TrimSuffix(name.Path[len(name.Path)-1], "Controller")
 	}
 	return map[string]string{"controller": controller, "action": action, "area": area}

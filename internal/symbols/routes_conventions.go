@@ -169,23 +169,28 @@ func (f *moduleFile) isAnswering(method clrmeta.Token) bool {
 	return err == nil && sig.Generics == 0
 }
 
-// isAction reports whether a method is an action of a controller.
-func (r *resolver) isAction(f *moduleFile, method, owner clrmeta.Token) bool {
-	if !f.isAnswering(method) || f.hasMvc(method, "NonActionAttribute") || f.hasMvc(owner, "NonControllerAttribute") {
+// isAction reports whether a method is an action of a class, which has or inherits it.
+func (r *resolver) isAction(f *moduleFile, method clrmeta.Token, class definition) bool {
+	return f.isAnswering(method) && !f.hasMvc(method, "NonActionAttribute") && r.isController(class)
+}
+
+// isController reports whether a class is a controller.
+func (r *resolver) isController(class definition) bool {
+	if class.file.hasMvc(class.token, "NonControllerAttribute") {
 		return false
 	}
-	flags := f.meta.Cell(clrmeta.TableTypeDef, owner.Row(), 0)
-	if generics, err := f.meta.GenericParams(owner); err != nil || len(generics) > 0 ||
+	flags := class.file.meta.Cell(clrmeta.TableTypeDef, class.token.Row(), 0)
+	if generics, err := class.file.meta.GenericParams(class.token); err != nil || len(generics) > 0 ||
 		flags&typeAccess != typePublic || flags&typeAbstract != 0 {
 		return false
 	}
-	at := definition{f, owner}
+	at := class
 	for range maxBases {
 		name, err := at.file.meta.TypeName(at.token)
 		if err != nil {
 			return false
 		}
-		if at.token == owner && strings.HasSuffix(name.String(), "Controller") ||
+		if at == class && strings.HasSuffix(name.String(), "Controller") ||
 			at.file.hasMvc(at.token, "ControllerAttribute") {
 			return true
 		}
@@ -197,9 +202,70 @@ func (r *resolver) isAction(f *moduleFile, method, owner clrmeta.Token) bool {
 			return true
 		}
 		var ok bool
+		if name.String() == "System.Object" {
+			return false
+		}
 		if at, ok = r.define(at.file, base, name); !ok {
 			return false
 		}
+	}
+	return false
+}
+
+// findHeirs finds the controllers of a file that extend a class of user code, by that class.
+func (r *resolver) findHeirs(f *moduleFile, heirs map[definition][]definition) {
+	for row := uint32(1); row <= f.meta.Rows(clrmeta.TableTypeDef); row++ {
+		class := definition{f, clrmeta.MakeToken(clrmeta.TableTypeDef, row)}
+		var bases []definition
+		for at := class; len(bases) < maxBases; {
+			base, name, err := baseOf(at)
+			if err != nil || base == 0 || isFramework(name.Namespace) {
+				break
+			}
+			var ok bool
+			if at, ok = r.define(at.file, base, name); !ok {
+				break
+			}
+			bases = append(bases, at)
+		}
+		if len(bases) > 0 && r.isController(class) {
+			for _, base := range bases {
+				heirs[base] = append(heirs[base], class)
+			}
+		}
+	}
+}
+
+// isFramework reports whether a namespace is one of the framework, in which no class of the user is.
+func isFramework(namespace string) bool {
+	return namespace == "System" || strings.HasPrefix(namespace, "System.") ||
+		strings.HasPrefix(namespace, "Microsoft.")
+}
+
+// overrides reports whether a class, or what it extends below the owner of a method, overrides the method. It compares
+// names, so an overload that is overridden counts, too.
+func (d definition) overrides(f *moduleFile, method clrmeta.Token) bool {
+	wanted, err := f.meta.Method(method)
+	owner, ownerErr := f.meta.DeclaringType(method)
+	if err != nil || ownerErr != nil {
+		return false
+	}
+	for range maxBases {
+		if d.file == f && d.token == owner {
+			return false
+		}
+		methods, _ := d.file.meta.Methods(d.token)
+		for _, t := range methods {
+			row, err := d.file.meta.Method(t)
+			if err == nil && row.Name == wanted.Name && row.Flags&(methodVirtual|methodNewSlot) == methodVirtual {
+				return true
+			}
+		}
+		base, _, err := baseOf(d)
+		if err != nil || base.Table() != clrmeta.TableTypeDef {
+			return false
+		}
+		d.token = base
 	}
 	return false
 }

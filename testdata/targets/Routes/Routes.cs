@@ -485,6 +485,31 @@ namespace Routes
         [HttpGet, ActionName("show")] public string List() => Work.Make(1);
     }
 
+    public abstract class Animals : ControllerBase
+    {
+        public string Read() => Work.Make(1);
+        public virtual string Write() => Work.Make(1);
+    }
+
+    public class CatsController : Animals
+    {
+    }
+
+    public class DogsController : Animals
+    {
+        public override string Write() => Work.Make(2);
+    }
+
+    public abstract class Tagged : ControllerBase
+    {
+        [HttpGet("in/{id}")] public string In(int id) => Work.Make(1);
+    }
+
+    [Route("birds/[controller]")]
+    public class BirdsController : Tagged
+    {
+    }
+
     public class PlainController : ControllerBase
     {
         [HttpGet("plain/{id}")] public string Get(int id) => Work.Make(1);
