@@ -257,6 +257,22 @@ func TestHarmfulNames(t *testing.T) {
 	}
 }
 
+// TestLinkToRules: the overview leads to the rules that the program breaks, if there are some.
+func TestLinkToRules(t *testing.T) {
+	t.Parallel()
+	for _, b := range []*sessiontest.Builder{sessiontest.Broken(), sessiontest.Shop()} {
+		p := open(t, b)
+		p.visit("view=overview", ".findings li, .findings .hint")
+		p.until(`!document.querySelector(".overview.stale") && document.querySelector(".charts")`)
+		var rules shownSheet
+		p.get("/api/view?view=rules", &rules)
+		if has := eval[bool](p, `document.querySelector('.findings p a[href*="view=rules"]') !== null`); has != (len(rules.Rows) > 0) {
+			t.Errorf("%d findings of rules: there is a link to them: %t", len(rules.Rows), has)
+		}
+		p.refused()
+	}
+}
+
 // TestRange: a range dragged over the timeline becomes --time for all views.
 func TestRange(t *testing.T) {
 	p := open(t, sessiontest.Aging())

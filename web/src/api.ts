@@ -16,7 +16,7 @@ export type Sheet = {
 };
 export type Summary = {
   facts: [string, string][]; findings: { text: string; link: Link | null }[]; sections: (Sheet & { key: string; title: string })[];
-  notes: string[]; remarks: string[]; losses: string[]; command: string; quick?: boolean;
+  notes: string[]; remarks: string[]; losses: string[]; broken: number; command: string; quick?: boolean;
 };
 export type View = { name: string; short: string; argument: string; is_tree: boolean; groups: string[]; grouped: boolean; optional: string[] };
 export type Session = {

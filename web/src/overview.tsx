@@ -29,7 +29,7 @@ export function Overview() {
     <div class="first">
       <section class="findings" aria-label="Findings"><h2>Findings</h2>
         {value.quick ? <Waiting /> : value.findings.length ? <ol>{value.findings.map((f) => <li key={f.text}>{f.text}{f.link ? <> <a href={linkAddress(f.link)} aria-label={"Look at " + f.link.argument}>look</a></> : null}</li>)}</ol> : <p class="hint">Nothing stands out.</p>}
-        {value.quick ? null : <p class="hint"><a href={viewAddress("rules")}>All rules that the program breaks</a>, with what to do instead</p>}
+        {value.quick || !value.broken ? null : <p class="hint"><a href={viewAddress("rules")}>All rules that the program breaks</a>, with what to do instead</p>}
       </section>
       {hot.length ? <div class="paths">{hot.map((s) => <section class="hot" key={s.key} aria-label={s.title}><h2>{s.title} <small><a href={viewAddress("calltree")}>call tree</a></small></h2><Small sheet={s} keys={few(s)} label={s.title} /></section>)}</div> : value.quick ? null : <HotPath />}
     </div>

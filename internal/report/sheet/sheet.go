@@ -130,6 +130,7 @@ type Summary struct {
 	Notes    []string    `json:"notes"`
 	Remarks  []string    `json:"remarks"`
 	Losses   []string    `json:"losses"`
+	Broken   int         `json:"broken"` // findings of rules, which the view rules has
 }
 
 // Finding is a sentence of a summary, and where to look; nil: nowhere else.
@@ -150,6 +151,9 @@ func OfSummary(s *report.Summary) *Summary {
 	out := &Summary{Facts: text.Facts(s), Findings: []Finding{}, Notes: words.Notes(s.Notes),
 		Losses:  words.Notes(s.Losses),
 		Remarks: text.Remarks(s), Sections: []Section{}}
+	for _, next := range s.Next {
+		out.Broken = max(out.Broken, int(next.Findings))
+	}
 	for i, said := range s.Findings {
 		out.Findings = append(out.Findings, Finding{words.Note(said), s.Links[i]})
 	}
