@@ -102,6 +102,11 @@ func Write(w io.Writer, s *session.Session, sel analysis.Selection, o Options) e
 	if err := samples.Each(p.sample); err != nil {
 		return fmt.Errorf("writing a pprof profile: %w", err)
 	}
+	processes, err := s.Processes()
+	if err != nil {
+		return fmt.Errorf("writing a pprof profile: %w", err)
+	}
+	p.program(processes)
 	p.tables()
 	if err := p.out.Flush(); err != nil {
 		return fmt.Errorf("writing a pprof profile: %w", err)
@@ -222,6 +227,19 @@ func (p *writer) numberLabel(to *protobuf.Message, key string, value int64) {
 	p.label.Int(labelKey, p.strings.Of(key))
 	p.label.Int(labelNumber, value)
 	to.Element(sampleLabel, p.label)
+}
+
+// program makes the first mapping that of the program, the module that a process is called after: pprof says File of
+// the first one.
+func (p *writer) program(processes []session.Process) {
+	for i := range processes {
+		for _, f := range p.samples.Frames() {
+			if of := &processes[i]; f.Module.Process == of.ID && f.Module.Name == of.Name+".dll" {
+				p.mapping(f.Module)
+				return
+			}
+		}
+	}
 }
 
 // tables writes what samples refer to; an error of the output comes again when it is flushed.

@@ -95,6 +95,28 @@ func TestTopEqualsFunctions(t *testing.T) {
 	}
 }
 
+// TestProgram: the program is the first mapping, whatever ran first.
+func TestProgram(t *testing.T) {
+	b := sessiontest.New()
+	process := b.Process("Shop", 7)
+	thread, core, shop := b.Thread(process, "main"), b.Module(process, "Core.dll", false),
+		b.Module(process, "Shop.dll", true)
+	start := sessiontest.Frame{Function: b.Function(core, "Start()", "", 0)}
+	b.Allocate(1, thread, b.Type(core, "string"), 1, 24, start)
+	b.Allocate(1, thread, b.Type(core, "string"), 1, 24, start, sessiontest.Frame{Function: b.Function(shop, "Main()", "", 0)})
+	var out bytes.Buffer
+	if err := Write(&out, open(t, b), analysis.Selection{}, Options{}); err != nil {
+		t.Fatal(err)
+	}
+	p, err := profile.Parse(&out)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(p.Mapping) != 2 || !strings.HasSuffix(p.Mapping[0].File, "Shop.dll") {
+		t.Errorf("mappings %v", p.Mapping)
+	}
+}
+
 // TestProfile reads the written bytes back and compares every sum with the session.
 func TestProfile(t *testing.T) {
 	for seed := range uint64(20) {
