@@ -49,6 +49,7 @@ func (d *Data) userFunctions() []bool {
 type attribution struct {
 	function []int32 // by position; none: to framework code that no user code called
 	nearest  []int32 // the innermost node of user code, none if there is none
+	above    []int32 // the node below which it belongs: see Data.returned
 	places   *places // nil until something needs it
 }
 
@@ -58,10 +59,9 @@ func (d *Data) attribute() *attribution {
 		return d.attributed
 	}
 	user := d.userFunctions()
-	a := &attribution{function: make([]int32, d.tree.Len()), nearest: make([]int32, d.tree.Len())}
-	returned := d.returned()
+	a := &attribution{function: make([]int32, d.tree.Len()), nearest: make([]int32, d.tree.Len()), above: d.returned()}
 	for n, function := range d.nodeFunction {
-		parent := returned[n]
+		parent := a.above[n]
 		a.function[n], a.nearest[n] = none, none
 		if parent >= 0 {
 			a.function[n], a.nearest[n] = a.function[parent], a.nearest[parent]

@@ -44,12 +44,69 @@ func drawOrigins(t *rapid.T, b *sessiontest.Builder) {
 	}
 }
 
+// naiveStack is the stack of a node, the outermost first, without async methods that had ended after a wait.
+func naiveStack(b *sessiontest.Builder, f *asyncFunctions, node session.NodeID) (out []session.NodeID) {
+	var all []session.NodeID
+	for n := node; n != 0; n = b.Nodes[n-1].Parent {
+		all = append([]session.NodeID{n}, all...)
+	}
+	function := func(i int) int32 { return int32(b.Nodes[all[i]-1].Function - 1) }
+	waited := func(i int) bool {
+		started, above := false, i-1
+		for ; above >= 0 && f.runtime[function(above)]; above-- {
+			started = started || f.start[function(above)]
+		}
+		return !started && !(above >= 0 && f.isStub(function(above), function(i)))
+	}
+	for i := 0; i < len(all); {
+		end := i + 1
+		if f.machine[function(i)] && end < len(all) && waited(i) && f.runtime[function(end)] &&
+			f.ends(function(end), function(i)) {
+			for end < len(all) && f.runtime[function(end)] {
+				end++
+			}
+			if end == len(all) {
+				out = append(out, node)
+			}
+			i = end
+			continue
+		}
+		out = append(out, all[i])
+		i++
+	}
+	return out
+}
+
+// naiveReturned is naiveCause of that stack.
+func naiveReturned(b *sessiontest.Builder, f *asyncFunctions, node session.NodeID) (session.FunctionID, Place) {
+	stack := naiveStack(b, f, node)
+	for i := len(stack) - 1; i >= 0; i-- {
+		function, from := naiveCause(b, stack[i])
+		if from.Function != b.Nodes[stack[i]-1].Function {
+			continue // it is framework code
+		}
+		if i+1 < len(stack) {
+			function = b.Nodes[stack[i+1]-1].Function
+		}
+		return function, from
+	}
+	return 0, Place{}
+}
+
 // TestUserCode compares what is said of user code with walks up the stacks, for random sessions.
 func TestUserCode(t *testing.T) {
 	dir := t.TempDir()
 	rapid.Check(t, func(rt *rapid.T) {
 		b := sessiontest.Random(rapid.Uint64().Draw(rt, "seed"))
 		drawOrigins(rt, b)
+		naive := naiveCause
+		if rapid.Bool().Draw(rt, "async") {
+			nameAsync(rt, b)
+			functions := newAsyncFunctions(b.Functions)
+			naive = func(b *sessiontest.Builder, node session.NodeID) (session.FunctionID, Place) {
+				return naiveReturned(b, functions, node)
+			}
+		}
 		s := open(rt, b, filepath.Join(dir, "a"))
 		defer s.Close()
 		v, err := Open(s, Selection{})
@@ -64,7 +121,7 @@ func TestUserCode(t *testing.T) {
 		want, got := map[key]q.Amount{}, map[key]q.Amount{}
 		for _, row := range b.SiteValues {
 			site := b.Sites[row.Site-1]
-			function, from := naiveCause(b, site.Node)
+			function, from := naive(b, site.Node)
 			k := key{function, site.Type, from}
 			want[k] = want[k].Add(row.Amount)
 		}
@@ -88,6 +145,9 @@ func TestUses(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		b := sessiontest.Random(rapid.Uint64().Draw(rt, "seed"))
 		drawOrigins(rt, b)
+		if rapid.Bool().Draw(rt, "async") {
+			nameAsync(rt, b)
+		}
 		s := open(rt, b, filepath.Join(dir, "a"))
 		defer s.Close()
 		v, err := Open(s, Selection{})

@@ -60,7 +60,7 @@ func (d *Data) chainsOf(a *attribution, asked []bool) (chains, []int32) {
 	c := chains{parent: []int32{none}, function: []int32{none}, at: map[[2]int32]int32{}}
 	of := make([]int32, d.tree.Len())
 	for n := range of {
-		parent := d.tree.Parent[n]
+		parent := a.above[n]
 		switch {
 		case a.nearest[n] == none || asked != nil && !asked[n]:
 			of[n] = none
@@ -189,7 +189,7 @@ func (d *Data) nodesOf(objects *usedObjects, a *attribution, all bool) []bool {
 	}
 	out := make([]bool, d.tree.Len())
 	for _, site := range objects.sites {
-		for n := d.siteNode[site]; !out[n]; n = d.tree.Parent[n] {
+		for n := d.siteNode[site]; !out[n]; n = a.above[n] {
 			if out[n] = true; a.nearest[n] == n {
 				break
 			}
