@@ -119,6 +119,46 @@ func (a *attachment) heldBy(typ, want string) {
 	}
 }
 
+// TestAttachRecordFirst: each recording of a service has what it does until so many collections of that recording have
+// ended, exactly, and nothing that it does later. What was recorded is followed through the later collections.
+func TestAttachRecordFirst(t *testing.T) {
+	t.Parallel()
+	for _, r := range dotnettest.Need(t).Runtimes() {
+		t.Run(r.Name, func(t *testing.T) {
+			t.Parallel()
+			s := newSandbox(t)
+			s.env = append(s.env, largeBudget)
+			x := s.startServiceWith(r, []string{"--lifetime"})
+			for _, collections := range []int64{3, 1, 5} {
+				x.do("gc 0") // of nobody's recording
+				a := x.attach("first", "--record-first", fmt.Sprint(collections))
+				x.do("keep 20")
+				for range collections {
+					x.do("make 100")
+					x.do("gc 0")
+				}
+				x.do("make 777")
+				x.do("keep 5")
+				x.forget(25)
+				x.do("gc 2")
+				x.detach(a)
+				a.counted(map[string]int64{"Steps.Item": 100 * collections, "Steps.Kept": 20})
+				type row struct {
+					Name, Text  string
+					Dead, Alive int64 // of what was kept
+				}
+				have := query[row](t, a.session, `SELECT m.name, m.text,
+					l.gen0_instances + l.gen1_instances + l.gen2_instances AS dead, l.alive_instances AS alive
+					FROM mark m, lifetime l WHERE m.name = 'record-first' AND l.name = 'Steps.Kept'`)
+				if d := cmp.Diff([]row{{"record-first", fmt.Sprint(collections, " collections"), 20, 0}}, have); d != "" {
+					t.Errorf("%d collections (-truth +session): %s", collections, d)
+				}
+			}
+			x.finish()
+		})
+	}
+}
+
 // TestAttachLifetimeOften: objects of a service under load are followed many times, while its threads come and go,
 // allocate and collect; what it does in between is exact, and neither its memory nor its files become more.
 func TestAttachLifetimeOften(t *testing.T) {

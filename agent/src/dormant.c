@@ -176,7 +176,7 @@ static uint32_t ask_for(uint32_t data, const char *directory)
     if ((data & WIRE_DATA_LIFETIME) != 0) {
         memcpy(roots, place->roots, sizeof roots - 1);
         memcpy(snapshot, place->snapshot, sizeof snapshot - 1);
-        struct lifetime_options o = {roots, snapshot, directory, place->final_gc != 0, 0};
+        struct lifetime_options o = {roots, snapshot, directory, place->final_gc != 0, place->first};
         if (!lifetime_init(info, &o))
             return WIRE_FAILURE_OUT_OF_MEMORY;
         control_was_off = true; /* what was born before has no shadow */

@@ -880,7 +880,7 @@ struct wire_dormant {
     uint64_t nodes; /* of the tree of stacks */
     uint64_t recordings; /* how many there have been */
     uint32_t final_gc; /* 1: with lifetime, a last collection when the recording ends */
-    uint32_t reserved;
+    uint32_t first; /* with lifetime: nothing is recorded after so many collections; 0: without limit */
     uint8_t roots[16]; /* CLRPROF_ROOTS; ends with a zero byte */
     uint8_t snapshot[16]; /* CLRPROF_SNAPSHOT; ends with a zero byte */
     uint8_t directory[2048]; /* for the arena, as the process sees it; UTF-8, ends with a zero byte */
@@ -901,7 +901,7 @@ _Static_assert(offsetof(struct wire_dormant, memory_limit) == 64, "layout");
 _Static_assert(offsetof(struct wire_dormant, nodes) == 72, "layout");
 _Static_assert(offsetof(struct wire_dormant, recordings) == 80, "layout");
 _Static_assert(offsetof(struct wire_dormant, final_gc) == 88, "layout");
-_Static_assert(offsetof(struct wire_dormant, reserved) == 92, "layout");
+_Static_assert(offsetof(struct wire_dormant, first) == 92, "layout");
 _Static_assert(offsetof(struct wire_dormant, roots) == 96, "layout");
 _Static_assert(offsetof(struct wire_dormant, snapshot) == 112, "layout");
 _Static_assert(offsetof(struct wire_dormant, directory) == 128, "layout");

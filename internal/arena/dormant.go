@@ -83,6 +83,7 @@ type Wanted struct {
 	StackDepth  uint32 // frames
 	Data        uint32 // wire.DataMemory and so on
 	FinalGC     bool   // with lifetime: a last collection when the recording ends
+	First       uint32 // with lifetime: nothing is recorded after so many collections; 0: without limit
 	Roots       string // with lifetime: as in the agent's variable
 	Snapshot    string // with lifetime: as in the agent's variable
 }
@@ -99,7 +100,7 @@ func (d *Dormant) Ask(w Wanted) (uint32, error) {
 		n := copy(text.to[:len(text.to)-1], text.from)
 		clear(text.to[n:])
 	}
-	d.header.Data, d.header.FinalGC = w.Data, 0
+	d.header.Data, d.header.FinalGC, d.header.First = w.Data, 0, w.First
 	if w.FinalGC {
 		d.header.FinalGC = 1
 	}

@@ -44,7 +44,7 @@ func TestDormant(t *testing.T) {
 	}
 	for i, w := range []arena.Wanted{
 		{Directory: "/dev/shm/a long name", MemoryLimit: 1 << 30, Nodes: 1000, StackDepth: 7, Data: 3, FinalGC: true,
-			Roots: "induced", Snapshot: "1000000"},
+			First: 12, Roots: "induced", Snapshot: "1000000"},
 		{Directory: "/x", MemoryLimit: 1 << 20, Nodes: 2, StackDepth: 3, Data: 1},
 	} {
 		n, err := d.Ask(w)
@@ -60,7 +60,7 @@ func TestDormant(t *testing.T) {
 			t.Fatal(err)
 		}
 		if wrote := (arena.Wanted{textOf(have.Directory[:]), have.MemoryLimit, have.Nodes, have.StackDepth, have.Data,
-			have.FinalGC != 0, textOf(have.Roots[:]), textOf(have.Snapshot[:])}); wrote != w || have.Requests != n {
+			have.FinalGC != 0, have.First, textOf(have.Roots[:]), textOf(have.Snapshot[:])}); wrote != w || have.Requests != n {
 			t.Errorf("asked %+v, the file has %+v", w, have)
 		}
 		if done, _ := d.Answer(n); done {

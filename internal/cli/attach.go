@@ -78,7 +78,8 @@ var attachFlagGroups = []flagGroup{
 	{"output", "-o, --output FILE  -f, --force  --no-report  --top N  --live"},
 	{"code", "--include PATTERN  --exclude PATTERN  --mine PATTERN  --instrument MODE"},
 	{"objects", "--snapshot WHEN  --roots WHICH  --final-gc"},
-	{"when", "--after TIME  --for TIME  --stop-when CONDITION  --paused  --stopped  --control-signals"},
+	{"when", "--after TIME  --for TIME  --stop-when CONDITION  --record-first N  --paused  --stopped"},
+	{"", "--control-signals"},
 	{"limits", "--memory-limit SIZE  --max-stack-depth N  --sample-counters MILLISECONDS"},
 }
 
@@ -92,6 +93,7 @@ func (a *attachFlags) add(cmd *cobra.Command) {
 		string(instrument.Mine)+" (only your code)")
 	a.addOutput(f)
 	a.addWatching(f)
+	a.steer.addFirst(f)
 	for _, name := range atStart {
 		f.String(name, "", "")
 		f.Lookup(name).Hidden = true
@@ -103,7 +105,7 @@ func (a *attachFlags) add(cmd *cobra.Command) {
 
 // atStart are flags of run for what a process has to be asked for at its start.
 var atStart = []string{"probes", "exclude-small", "cpu-counters", "events", "event-limit", "trace", "trace-limit",
-	"interactions", "mark-at", "mark-requests", "record-first", "record-inside", "record-outside",
+	"interactions", "mark-at", "mark-requests", "record-inside", "record-outside",
 	instrument.FlagStartAt, instrument.FlagStopAt, instrument.FlagPauseAt, instrument.FlagResumeAt}
 
 // checkTime refuses what calls of a process that has started cannot be recorded with.
@@ -133,7 +135,7 @@ func (a *attachFlags) check(changed func(string) bool) error {
 	if err := a.chooseLifetime(changed); err != nil {
 		return err
 	}
-	a.must = slices.ContainsFunc(append(lifetimeFlags, "lifetime"), changed)
+	a.must = slices.ContainsFunc(append(lifetimeFlags, "lifetime", "record-first"), changed)
 	if err := a.plan.check(); err != nil {
 		return err
 	}
@@ -269,7 +271,8 @@ func (a *attachFlags) options(pid int) (collect.Options, error) {
 	return collect.Options{
 		Launch: launch.Options{MemoryLimit: limit, Nodes: mostNodes(memory()), StackDepth: depth,
 			Lifetime: a.lifetime, FinalGC: a.finalGC, Roots: a.roots, Snapshot: a.snapshot,
-			Time: a.time, NoMemory: !a.memory, Instrument: a.plan.instrument, Rules: rules.Lines(),
+			RecordFirst: uint32(a.steer.first),
+			Time:        a.time, NoMemory: !a.memory, Instrument: a.plan.instrument, Rules: rules.Lines(),
 			Mine: a.plan.mineRules().Lines(), MineFolder: userFolderOf(pid, directory, command)},
 		Output: a.output, Name: targetName(command), Force: a.force, Filter: rules, Facts: facts, Begin: now,
 		Group: a.followGroups(), Sample: quantity.Nanoseconds(a.sample) * 1_000_000, Meters: a.meters,

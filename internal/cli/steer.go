@@ -43,7 +43,7 @@ func (s *steerFlags) add(f *pflag.FlagSet) {
 // maxFirst fits the agent's counter.
 const maxFirst = 1_000_000_000
 
-// addFirst adds what a process has to be asked for at its start.
+// addFirst adds the flag of a recording that ends with a collection.
 func (s *steerFlags) addFirst(f *pflag.FlagSet) {
 	f.IntVar(&s.first, "record-first", 0, "with --lifetime: record each process until this many garbage collections "+
 		"have ended; then it continues unrecorded, but its recorded objects are followed to their end")

@@ -367,7 +367,7 @@ func (d *Dormant) Ask(directory *Directory, o Options) (request uint32, err erro
 	}
 	if o.Lifetime {
 		w.Data |= wire.DataLifetime
-		w.FinalGC, w.Roots, w.Snapshot = o.FinalGC, o.Roots, o.Snapshot
+		w.FinalGC, w.Roots, w.Snapshot, w.First = o.FinalGC, o.Roots, o.Snapshot, o.RecordFirst
 	}
 	if o.Time {
 		w.Data |= wire.DataTime

@@ -880,7 +880,7 @@ type Dormant struct {
 	Nodes       uint64              `doc:"of the tree of stacks"`
 	Recordings  uint64              `doc:"how many there have been"`
 	FinalGC     uint32              `doc:"1: with lifetime, a last collection when the recording ends"`
-	Reserved    uint32              `doc:""`
+	First       uint32              `doc:"with lifetime: nothing is recorded after so many collections; 0: without limit"`
 	Roots       [MaxChoice]uint8    `doc:"CLRPROF_ROOTS; ends with a zero byte"`
 	Snapshot    [MaxChoice]uint8    `doc:"CLRPROF_SNAPSHOT; ends with a zero byte"`
 	Directory   [MaxDirectory]uint8 `doc:"for the arena, as the process sees it; UTF-8, ends with a zero byte"`
