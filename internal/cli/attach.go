@@ -145,7 +145,7 @@ func (a *attachFlags) check(changed func(string) bool) error {
 	if err := a.steer.check(a.lifetime); err != nil {
 		return err
 	}
-	return a.checkMeters(false)
+	return a.checkMeters()
 }
 
 func (a *attachFlags) run(e *environment, pid int) error {

@@ -454,7 +454,7 @@ func (r *runFlags) choose(changed func(string) bool) error {
 	if err := r.ready.check(r.live); err != nil {
 		return err
 	}
-	if err := r.checkMeters(true); err != nil {
+	if err := r.checkMeters(); err != nil {
 		return err
 	}
 	if err := r.functions.check(); err != nil {
@@ -570,9 +570,8 @@ func (r *runFlags) checkLimits() (int64, error) {
 	return limit, nil
 }
 
-// checkMeters refuses what no meter or event source can be called. Names of event sources are exact, and meters are
-// sampled only where the command starts the process.
-func (r *runFlags) checkMeters(startsProcess bool) error {
+// checkMeters refuses what no meter or event source can be called.
+func (r *runFlags) checkMeters() error {
 	if len(r.meters) > 0 && r.sample == 0 {
 		return usage("--meter needs samples: --sample-counters is 0")
 	}
@@ -580,11 +579,7 @@ func (r *runFlags) checkMeters(startsProcess bool) error {
 		return usage("--meter: at most %d can be given", collect.MaxMeterNames)
 	}
 	for _, name := range r.meters {
-		switch {
-		case !startsProcess && strings.Contains(name, "*"):
-			return usage("--meter %q: attach samples only event sources, by their exact names; meters must be "+
-				"listened to from the start of a process, with clrprof run", name)
-		case !eventpipe.ValidName(name) || pattern.IsExpression(name):
+		if !eventpipe.ValidName(name) || pattern.IsExpression(name) {
 			return usage("--meter %q: want a name, such as System.Runtime, or a pattern of meters with *, such as "+
 				"Shop.*", name)
 		}

@@ -44,7 +44,8 @@ type alike struct {
 	counters                int
 }
 
-// histogramParts are what the counters of a histogram are called besides.
+// histogramParts are what the counters of a histogram are called besides. Those of quantiles are only there if the
+// runtime publishes them.
 var histogramParts = []string{"", ".count", ".sum", ".min", ".max"}
 
 // called returns a record whose counters nobody is called like yet, for which its instrument may have a number behind
@@ -151,9 +152,7 @@ func numberOf(bits uint64, whole bool) number {
 // what was measured since before.
 func (m *meters) addMeasured(process session.ProcessID, c *wire.MeterCounter, before, now *wire.MeterValue,
 	at quantity.Nanoseconds) {
-	whole := c.Whole != 0
-	of := eventpipe.Counter{Source: c.Meter, Name: c.Meter + "/" + c.Instrument, Tags: c.Tags, Unit: c.Unit,
-		Meaning: c.Description}
+	whole, of := c.Whole != 0, counterOf(c)
 	put := func(of eventpipe.Counter, n number) { m.put(process, &of, true, at, n) }
 	part := func(name, unit string, sum bool, bits uint64) {
 		of := of
@@ -177,11 +176,17 @@ func (m *meters) addMeasured(process session.ProcessID, c *wire.MeterCounter, be
 		count.Name, count.Unit, count.Sum = of.Name+".count", "count", true
 		put(count, number{whole: int64(now.Count)})
 		part(".sum", c.Unit, true, now.Sum)
-		if now.Count != 0 {
+		if now.Count != 0 && !numberOf(now.Min, whole).none { // else nobody says
 			part(".min", c.Unit, false, now.Min)
 			part(".max", c.Unit, false, now.Max)
 		}
 	}
+}
+
+// counterOf is the counter of an instrument.
+func counterOf(c *wire.MeterCounter) eventpipe.Counter {
+	return eventpipe.Counter{Source: c.Meter, Name: c.Meter + "/" + c.Instrument, Tags: c.Tags, Unit: c.Unit,
+		Meaning: c.Description}
 }
 
 // meanOf is the mean of what was measured between two looks.

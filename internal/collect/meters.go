@@ -40,7 +40,7 @@ const endOfMeters = 5 * time.Second
 type meters struct {
 	names     []string
 	interval  quantity.Nanoseconds
-	listening bool           // meters are sampled, too
+	listening bool           // code in the processes listens to meters; otherwise they are asked to publish them
 	sources   []*meterSource // in the order of their processes
 	ids       map[label]int64
 	counters  []session.Counter            // that are not written
@@ -72,7 +72,7 @@ type meterSource struct {
 	until      quantity.Nanoseconds // then it is looked at only when a slice ends
 	begun      bool                 // its runtime is asked, or never will be
 	unrecorded bool                 // nothing of it is recorded, and that is said
-	unasked    bool                 // no event source is asked for
+	unasked    bool                 // nothing is asked for
 	measured   *measured            // by its meters
 	done       chan struct{}        // closed when there is no more
 	stop       chan struct{}        // closed when no more is wanted
@@ -85,10 +85,13 @@ type meterSource struct {
 	lost     []uint64   // by session
 	troubles [][]string // by session
 	failure  error      // there is no session
+
+	publishes bool // its meters are asked for
+	published published
 }
 
-// sampleMeters makes the recorder sample counters of event sources, and of meters if code in the programs listens to
-// them.
+// sampleMeters makes the recorder sample counters of event sources, and of meters: what code in the programs that
+// listens to them counts, or else what their runtimes publish.
 func (r *Recorder) sampleMeters(names []string, interval quantity.Nanoseconds, listening bool) {
 	if len(names) == 0 || interval == 0 {
 		return
@@ -161,22 +164,36 @@ func (m *meters) begin(s *meterSource, h *wire.Header) {
 	switch {
 	case wire.State(h.State) == wire.StateFailed:
 		s.unrecorded = true
-	case len(m.exact()) == 0:
+	case len(m.exact()) == 0 && m.listening:
 		s.unasked = true
 	case h.RuntimeMajor < oldestSampled:
 		s.failure = errOldRuntime
 	case wire.State(h.State).Over():
 		s.failure = errEnded
 	default:
-		go s.run(m.exact(), m.interval)
+		s.publishes = !m.listening
+		go s.readAll(m)
 		return
 	}
 	close(s.done)
 }
 
-// exact are the names that can be those of event sources.
+// readAll reads what a process sends until it ends or the source is closed.
+func (s *meterSource) readAll(m *meters) {
+	defer close(s.done)
+	var readers sync.WaitGroup
+	if s.publishes {
+		readers.Go(func() { s.publish(m.names, m.interval) })
+	}
+	s.run(m.exact(), m.interval)
+	readers.Wait()
+}
+
+// exact are the names that can be those of event sources. That of meters, which has no counters, has its own session.
 func (m *meters) exact() []string {
-	return slices.DeleteFunc(slices.Clone(m.names), func(name string) bool { return strings.Contains(name, "*") })
+	return slices.DeleteFunc(slices.Clone(m.names), func(name string) bool {
+		return strings.Contains(name, "*") || name == eventpipe.Meters
+	})
 }
 
 // An event source that is asked for in the moment in which the program makes it, after the source and before its
@@ -188,15 +205,14 @@ const (
 	maxAsked        = 4           // sessions: each has a thread in the process
 )
 
-// run reads until the process ends or the source is closed.
+// run reads event sources until the process ends or the source is closed.
 func (s *meterSource) run(names []string, interval quantity.Nanoseconds) {
-	defer close(s.done)
 	var readers sync.WaitGroup
 	defer readers.Wait()
 	ended := make(chan struct{}, maxAsked)
 	silence := max(leastSilence, silentIntervals*time.Duration(interval))
-	for n := 0; n < maxAsked && len(names) > 0; n++ {
-		x, err := s.start(eventpipe.CounterProviders(names, interval))
+	for asked := 0; asked < maxAsked && len(names) > 0; asked++ {
+		n, x, err := s.start(eventpipe.CounterProviders(names, interval))
 		if err != nil {
 			s.fail(err)
 			return
@@ -205,7 +221,7 @@ func (s *meterSource) run(names []string, interval quantity.Nanoseconds) {
 			s.read(n, x)
 			ended <- struct{}{}
 		})
-		timer := time.NewTimer(silence << n)
+		timer := time.NewTimer(silence << asked)
 		select {
 		case <-timer.C:
 		case <-ended:
@@ -236,30 +252,29 @@ func (s *meterSource) silent(names []string) []string {
 	})
 }
 
-// start begins a session as soon as the process listens.
-func (s *meterSource) start(providers []eventpipe.Provider) (*eventpipe.Session, error) {
+// start begins a session, of which it returns the number, as soon as the process listens.
+func (s *meterSource) start(providers []eventpipe.Provider) (int, *eventpipe.Session, error) {
 	until := time.Now().Add(startOfMeters)
 	for pause := time.Millisecond; ; pause = min(2*pause, 100*time.Millisecond) {
 		x, err := eventpipe.Start(s.pid, providers)
 		switch {
 		case err == nil:
-			s.keep(x)
-			return x, nil
+			return s.keep(x), x, nil
 		case !alive(s.pid):
-			return nil, errEnded
+			return 0, nil, errEnded
 		case !errors.Is(err, eventpipe.ErrNotYet) || time.Now().After(until):
-			return nil, err
+			return 0, nil, err
 		}
 		select {
 		case <-time.After(pause):
 		case <-s.stop:
-			return nil, err
+			return 0, nil, err
 		}
 	}
 }
 
-// keep notes a session, which is closed with the source.
-func (s *meterSource) keep(x *eventpipe.Session) {
+// keep notes a session, which is closed with the source, and returns its number.
+func (s *meterSource) keep(x *eventpipe.Session) int {
 	s.lock.Lock()
 	defer s.lock.Unlock()
 	s.sessions = append(s.sessions, x)
@@ -269,6 +284,7 @@ func (s *meterSource) keep(x *eventpipe.Session) {
 		_ = x.Close() // nobody reads it
 	default:
 	}
+	return len(s.sessions) - 1
 }
 
 // read reads a session until it ends: in the middle where the process was killed, or the source closed.
@@ -276,16 +292,22 @@ func (s *meterSource) read(n int, x *eventpipe.Session) {
 	stream, c := eventpipe.NewStream(x), eventpipe.NewCounters()
 	for {
 		e, err := stream.Next()
-		if err == nil {
-			s.add(n, c.Add(e), c.Troubles(), stream.Lost())
-			continue
+		if err != nil {
+			s.ended(n, x, err)
+			return
 		}
-		if errors.Is(err, eventpipe.ErrFormat) {
-			s.add(n, nil, append(c.Troubles(), err.Error()), stream.Lost())
-		}
-		_ = x.Close() // it was only read
-		return
+		s.add(n, c.Add(e), c.Troubles(), stream.Lost())
 	}
+}
+
+// ended notes why a stream ended, if that is not its end.
+func (s *meterSource) ended(n int, x *eventpipe.Session, err error) {
+	if errors.Is(err, eventpipe.ErrFormat) {
+		s.lock.Lock()
+		s.troubles[n] = append(s.troubles[n], err.Error())
+		s.lock.Unlock()
+	}
+	_ = x.Close() // it was only read
 }
 
 // add keeps points until somebody takes them. All sessions tell the values of an event source: those of one count.
@@ -345,11 +367,14 @@ func (m *meters) close() {
 // take takes what is new.
 func (m *meters) take(r *Recorder, s *meterSource) {
 	s.lock.Lock()
-	points := s.points
-	s.points = nil
+	points, values := s.points, s.published.values
+	s.points, s.published.values = nil, nil
 	s.lock.Unlock()
 	for i := range points {
 		m.add(s.process, &points[i], max(0, points[i].Time-r.start))
+	}
+	for i := range values {
+		m.addPublished(s.process, &s.published, &values[i], max(0, values[i].Time-r.start))
 	}
 	m.tell(r)
 }
@@ -455,9 +480,10 @@ func (m *meters) write(r *Recorder, last bool) error {
 func (m *meters) losses(last bool) []session.Loss {
 	var out []session.Loss
 	for _, s := range m.sources {
-		if s.why(last) != nil || s.unmeasured(last) != nil {
+		if s.why(last) != nil || s.unmeasured(last) != nil || s.isIncomplete() {
 			out = append(out, session.Loss{Process: s.process, Reason: session.LossCounters, Events: 1})
 		}
+		out = append(out, s.unpublished()...)
 	}
 	return out
 }
@@ -468,6 +494,9 @@ func (s *meterSource) why(last bool) error {
 	defer s.lock.Unlock()
 	if last && s.failure == nil && len(s.sessions) == 0 && !s.unrecorded && !s.unasked {
 		s.failure = errSilent
+	}
+	if s.failure == nil && s.publishes {
+		return s.published.why(last)
 	}
 	return s.failure
 }
@@ -515,10 +544,7 @@ func (m *meters) addMissing(i int, name, why string) {
 // nobodyHas is why there are no values of what was asked for, if nothing else is known. A meter appears with its first
 // measurement.
 func (m *meters) nobodyHas(name string) string {
-	switch {
-	case !m.listening:
-		return "no process has an event source with exactly this name and with counters; only run samples meters"
-	case strings.Contains(name, "*"):
+	if strings.Contains(name, "*") {
 		return "no meter with such a name has measured anything; event sources are sampled by their exact names"
 	}
 	return "no process has an event source with exactly this name and with counters, or a meter with this name " +
@@ -553,6 +579,7 @@ func (s *meterSource) said() []string {
 	if why := s.unmeasured(true); why != nil {
 		out = append(out, why.Error())
 	}
+	out = append(out, s.published.said(s.publishes && s.failure == nil)...)
 	lost := uint64(0)
 	for n, troubles := range s.troubles {
 		out = append(out, troubles...)

@@ -144,15 +144,17 @@ var lossKinds = []lossKind{
 			"are exact",
 		advice: "Keep values out of the texts: use parameters."},
 	{reason: LossCounters,
-		why: "the counters that --meter names were not sampled: the process ended too soon, or its " +
-			"runtime is too old or did not answer (clrprof counters SESSION --missing)",
+		why: "the counters that --meter names were not sampled, or not all: the process ended too soon, its " +
+			"runtime is too old or did not answer, or, with attach, another tool reads its meters, or there are " +
+			"more than its runtime is asked to follow (clrprof counters SESSION --missing)",
 		touches: "clrprof counters: the counters of the process; all views are exact",
 		advice:  "clrprof counters SESSION --missing lists them, and why; they need .NET 8 or later."},
 
 	{reason: LossMeters,
 		why: "measurements of meters (--meter) that are not in a row with their tags: an instrument had more than " +
 			"2,000 sets of tags, there are 20,000 rows, the agent's memory limit (--memory-limit) was reached, " +
-			"names and tags have more than 1,024 characters, or the value is not a number",
+			"names and tags have more than 1,024 characters, or the value is not a number; with attach also " +
+			"values that the runtime published and had no room for",
 		touches: "clrprof counters: beyond 2,000 sets, values are added up in a row with the tags (others); other " +
 			"values are missing",
 		advice: "Keep unbounded values out of tags, or name fewer meters."},

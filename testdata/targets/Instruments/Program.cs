@@ -5,6 +5,7 @@
 //   kill      by a signal that nobody handles
 //   held      holds a lock that an observable instrument waits for
 //   wait MS   sleeps so long first
+// Instruments steps: see Steps.cs.
 // Needs .NET 8 or later.
 
 using System;
@@ -36,6 +37,8 @@ namespace Instruments
         static int Main(string[] args)
         {
             string how = args[0];
+            if (how == "steps")
+                return Steps.Run();
             int n = args.Length > 1 && how != "wait" ? int.Parse(args[1], CultureInfo.InvariantCulture) : 10_000;
             var meter = new Meter("Shop.Orders", "1.0");
             var other = new Meter("Stock", "1.0");
