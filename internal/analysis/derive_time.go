@@ -296,8 +296,12 @@ type timedPlaces struct {
 // addPlaces adds up the times of places.
 func (d *Data) addPlaces(times *nodeTimes, all ...*timedPlaces) {
 	_ = atOnce(func() error { // none has an error
-		for _, p := range all {
-			p.inclusive = times.own.presence(d.tree, p.place, p.places, false).inclusive
+		groupings := make([]grouping, len(all))
+		for i, p := range all {
+			groupings[i] = grouping{p.place, p.places}
+		}
+		for i, of := range times.own.presence(d.tree, false, groupings...) {
+			all[i].inclusive = of.inclusive
 		}
 		return nil
 	}, func() error {

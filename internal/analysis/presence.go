@@ -1,6 +1,10 @@
 package analysis
 
 import (
+	"runtime"
+	"slices"
+	"sync"
+
 	"github.com/clrprof/clrprof/internal/calltree"
 	q "github.com/clrprof/clrprof/internal/quantity"
 )
@@ -22,42 +26,166 @@ type openNode struct {
 	began q.Time
 }
 
-// presence adds up the times of groups as calltree.Presence does: group[i] is in [0, groups), or none. The nodes are
-// visited depth first, and their times added up to one sum: what a node has with all that is below it is by how much
-// that grew meanwhile. So no sums of all nodes are kept, most of which the operating system makes large.
-func (s *sums) presence(tree calltree.Tree, group []int32, groups int, each bool) presence {
-	type visit struct {
-		group, below int32
-		own          smallSum
-	}
+// grouping is which group each node is in: below groups, or none.
+type grouping struct {
+	of     []int32
+	groups int
+}
+
+const (
+	// turnsAtOnce is how many nodes are fetched before they are visited: they stay in the processor's cache.
+	turnsAtOnce = 1 << 10
+	// leastTurns is how many nodes a goroutine visits at least: each begins with the path to its first one, and has
+	// times of all groups.
+	leastTurns = 1 << 16
+	// mostWalks bounds how many goroutines visit nodes: the times of a group take 150 bytes for each of them.
+	mostWalks = 4
+)
+
+// presence adds up the times of groups as calltree.Presence does, for each of some groupings. The nodes are visited
+// depth first, and their times added up to one sum: what a node has with all that is below it is by how much that grew
+// meanwhile. So no sums of all nodes are kept, most of which the operating system makes large.
+func (s *sums) presence(tree calltree.Tree, each bool, groupings ...grouping) []presence {
+	return s.presenceIn(min(runtime.GOMAXPROCS(0), mostWalks, 1+tree.Len()/leastTurns), tree, each, groupings)
+}
+
+// presenceIn is presence by some goroutines, each of which visits a part of the nodes. A node that is open where a part
+// ends is open, too, where the next one begins, and has what each of them adds up.
+func (s *sums) presenceIn(walks int, tree calltree.Tree, each bool, groupings []grouping) []presence {
 	turn, below := tree.Turns()
-	visits := make([]visit, len(turn)) // by turn: one look for each node at another place in memory, instead of three
-	for i, at := range turn {
-		visits[at] = visit{group[i], below[i], s.small[i]}
+	order := make([]int32, len(turn)) // the node of each turn
+	for node, at := range turn {
+		order[at] = int32(node)
 	}
-	out := presence{inclusive: make([]q.Time, groups)}
-	if each {
-		out.each = make([]singleTime, groups)
-	}
-	ends := make([]int32, groups) // the first turn that is below no node of a group
-	var open []openNode
-	var sum q.Time
-	for at := range visits {
-		v := &visits[at]
-		open = out.closeUntil(open, int32(at), &sum)
-		if g, end := v.group, int32(at)+v.below+1; g >= 0 {
-			top := int32(at) >= ends[g]
-			if top {
-				ends[g] = end
+	found := make([][]presence, walks)
+	var all sync.WaitGroup
+	for i := range found {
+		all.Go(func() {
+			w := walk{sums: s, order: order, below: below, groups: make([]openGroups, len(groupings))}
+			for k, g := range groupings {
+				w.groups[k] = newOpenGroups(g, each)
 			}
-			if top || each {
-				open = append(open, openNode{g, end, top, sum})
+			first, end := i*len(order)/walks, (i+1)*len(order)/walks
+			if first > 0 && first < end {
+				w.enter(tree, turn, order[first])
+			}
+			found[i] = w.visit(first, end)
+		})
+	}
+	all.Wait()
+	out := found[0]
+	for _, part := range found[1:] {
+		for k := range out {
+			out[k].add(&part[k])
+		}
+	}
+	return out
+}
+
+// add adds the times that another one has of the same groups.
+func (p *presence) add(o *presence) {
+	for g := range p.inclusive {
+		p.inclusive[g] = p.inclusive[g].Add(o.inclusive[g])
+	}
+	for g, t := range o.each {
+		e := &p.each[g]
+		e.elapsed, e.application, e.cpu = e.elapsed+t.elapsed, e.application+t.application, e.cpu+t.cpu
+	}
+}
+
+// walk visits nodes depth first.
+type walk struct {
+	sums         *sums
+	order, below []int32 // the node of each turn; how many nodes are below each node
+	groups       []openGroups
+	sum          q.Time // of what was visited
+}
+
+// openGroups is a grouping while nodes are visited.
+type openGroups struct {
+	presence
+	grouping
+	open []openNode
+	ends []int32 // the first turn that is below no node of a group
+	next []int32 // the groups of the nodes that are visited next
+}
+
+func newOpenGroups(g grouping, each bool) openGroups {
+	out := openGroups{grouping: g, ends: make([]int32, g.groups), next: make([]int32, turnsAtOnce)}
+	out.inclusive = make([]q.Time, g.groups)
+	if each {
+		out.each = make([]singleTime, g.groups)
+	}
+	return out
+}
+
+// enter opens the nodes above one, as if they had been visited.
+func (w *walk) enter(tree calltree.Tree, turn []int32, node int32) {
+	var path []int32
+	for n := tree.Parent[node]; n >= 0; n = tree.Parent[n] {
+		path = append(path, n)
+	}
+	for _, n := range slices.Backward(path) {
+		for k := range w.groups {
+			g := &w.groups[k]
+			g.enter(g.of[n], turn[n], turn[n]+w.below[n]+1, &w.sum)
+		}
+	}
+}
+
+// visit visits the nodes of some turns, and returns the times of all groups. It closes what is open in the end.
+func (w *walk) visit(first, end int) []presence {
+	type visit struct {
+		below int32
+		own   smallSum
+	}
+	var visits [turnsAtOnce]visit
+	for first < end {
+		nodes := w.order[first:min(first+turnsAtOnce, end)]
+		for i, node := range nodes { // one after the other at other places in memory: nothing is to wait for a look
+			visits[i] = visit{w.below[node], w.sums.small[node]}
+		}
+		for k := range w.groups {
+			g := &w.groups[k]
+			for i, node := range nodes {
+				g.next[i] = g.of[node]
 			}
 		}
-		s.addSum(&sum, &v.own)
+		for i := range nodes {
+			at, v := int32(first+i), &visits[i]
+			for k := range w.groups {
+				g := &w.groups[k]
+				if n := len(g.open); n > 0 && g.open[n-1].end <= at {
+					g.open = g.closeUntil(g.open, at, &w.sum)
+				}
+				g.enter(g.next[i], at, at+v.below+1, &w.sum)
+			}
+			w.sums.addSum(&w.sum, &v.own)
+		}
+		first += len(nodes)
 	}
-	out.closeUntil(open, int32(len(visits)), &sum)
+	out := make([]presence, len(w.groups))
+	for k := range w.groups {
+		g := &w.groups[k]
+		g.closeUntil(g.open, int32(len(w.order)), &w.sum)
+		out[k] = g.presence
+	}
 	return out
+}
+
+// enter opens a node of a group, or of none, given its turn and the first one that is not below it, and the time of all
+// that was visited before.
+func (g *openGroups) enter(group, at, end int32, sum *q.Time) {
+	if group < 0 {
+		return
+	}
+	top := at >= g.ends[group]
+	if top {
+		g.ends[group] = end
+	}
+	if top || g.each != nil {
+		g.open = append(g.open, openNode{group, end, top, *sum})
+	}
 }
 
 // closeUntil takes the nodes off a path below which a turn is not, given the time of all that was visited.

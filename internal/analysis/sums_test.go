@@ -68,13 +68,20 @@ func TestSums(t *testing.T) {
 		all, inclusive := got.inclusive(tree), calltree.Inclusive(tree, times)
 		compareSums(t, "inclusive", all, inclusive, calltree.Inclusive(tree, calls))
 		want := presence{inclusive: calltree.Presence(tree, inclusive, group, groups)}
-		if d := differ.Of(want.inclusive, got.presence(tree, group, groups, false).inclusive); d != "" {
+		walks := rapid.IntRange(1, 4).Draw(t, "walks")
+		of := []grouping{{group, groups}, {slices.Repeat([]int32{none}, n), 0}, {make([]int32, n), 1}}
+		shown := got.presenceIn(walks, tree, false, of)
+		if d := differ.Of(want.inclusive, shown[0].inclusive); d != "" {
 			t.Errorf("presence (-put +got):\n%s", d)
+		}
+		if all := calltree.Presence(tree, inclusive, of[2].of, 1); len(shown[1].inclusive) != 0 ||
+			!slices.Equal(all, shown[2].inclusive) {
+			t.Errorf("presence of all nodes: %+v, want %v", shown[1:], all)
 		}
 		for _, one := range calltree.Sum(inclusive, group, groups) {
 			want.each = append(want.each, singleTime{one.Elapsed, one.Application, one.CPU})
 		}
-		have := got.presence(tree, group, groups, true)
+		have := got.presenceIn(walks, tree, true, of[:1])[0]
 		if !slices.Equal(want.inclusive, have.inclusive) || !slices.Equal(want.each, have.each) {
 			t.Errorf("presence of each: %v, want %v", have, want)
 		}

@@ -532,7 +532,10 @@ func (p *timePaths) group(group []int32, groups int) []timeRow {
 	var below presence
 	var exclusive []q.Time
 	var calls []counts
-	_ = atOnce(func() error { below = p.own.presence(p.Tree, group, groups, true); return nil }, func() error {
+	_ = atOnce(func() error {
+		below = p.own.presence(p.Tree, true, grouping{group, groups})[0]
+		return nil
+	}, func() error {
 		exclusive, calls = p.own.times(group, groups), p.own.calls(group, groups)
 		return nil // none of these has an error
 	})
