@@ -16,8 +16,10 @@ type Counted interface {
 	// plain only if all of its calls ended and nothing was waited.
 	EachTiming(plain func(id session.TimingID, calls, made q.Count, elapsed q.Nanoseconds),
 		full func(*session.TimingValue))
-	// EachInclusive calls fn with the sum of the folded calls of each timing that has some, in any order.
-	EachInclusive(fn func(*session.TimingInclusive))
+	// EachInclusive calls one of two functions with the sum of the folded calls of each timing that has some, in any
+	// order: plain only if nothing was waited, and what is known of each call by itself is the same, or nothing.
+	EachInclusive(plain func(id session.TimingID, times, calls q.Count, elapsed q.Nanoseconds, each bool),
+		full func(*session.TimingInclusive))
 	// Release lets go of them: they are not asked for again.
 	Release()
 }
@@ -54,15 +56,38 @@ func (d *Data) addCounted(n *nodeTimes, probes []probes) {
 	d.counted.EachTiming(plain, full)
 }
 
+// plainTime corrects elapsed time, which is not negative, as measured.correct does where nothing was waited or counted:
+// all of it is of the application, with a processor.
+func plainTime(ended, made q.Count, elapsed q.Nanoseconds, p *probes) (corrected, overhead q.Nanoseconds) {
+	overhead = min(elapsed, scale(ended, p.inside)+scale(made, p.outside))
+	return elapsed - overhead, overhead
+}
+
+// addPlainTo adds elapsed time that plainTime corrects.
+func addPlainTo(t *q.Time, ended, made q.Count, elapsed q.Nanoseconds, p *probes) {
+	elapsed, overhead := plainTime(ended, made, elapsed, p)
+	t.Elapsed += elapsed
+	t.Application += elapsed
+	t.CPU += elapsed
+	t.Overhead += overhead
+}
+
+// probesAt returns those of a process; of none those that add nothing.
+func probesAt(all []probes, process int32) *probes {
+	if process < 0 {
+		return &noProbes
+	}
+	return &all[process]
+}
+
+// noProbes are those of no process. They are not to be changed.
+var noProbes probes
+
 // addPlain is addMeasured of a timing all of whose calls ended, and in which nothing was waited or counted: most are
 // such, and there can be millions.
 func (d *Data) addPlain(n *nodeTimes, timing int32, calls, made q.Count, elapsed q.Nanoseconds, probes []probes) {
 	node, thread := d.timingNode[timing], &n.threads[d.timingThread[timing]]
-	overhead := q.Nanoseconds(0)
-	if p := d.threadProcess[d.timingThread[timing]]; p >= 0 {
-		overhead = min(elapsed, scale(calls, probes[p].inside)+scale(made, probes[p].outside))
-	}
-	elapsed -= overhead
+	elapsed, overhead := plainTime(calls, made, elapsed, probesAt(probes, d.threadProcess[d.timingThread[timing]]))
 	thread.Elapsed += elapsed
 	thread.Application += elapsed
 	thread.CPU += elapsed
@@ -83,22 +108,40 @@ func (d *Data) hasInclusives() bool {
 		return d.inclusives.rows.Len() > 0
 	}
 	any := false
-	d.counted.EachInclusive(func(*session.TimingInclusive) { any = true })
+	d.counted.EachInclusive(func(session.TimingID, q.Count, q.Count, q.Nanoseconds, bool) { any = true },
+		func(*session.TimingInclusive) { any = true })
 	return any
 }
 
-// eachCountedInclusive is eachMeasuredInclusive of the sums that there are.
-func (d *Data) eachCountedInclusive(fn func(timing int32, whole, each *measured)) {
+// addCountedInclusives sums the folded calls of the sums that there are.
+func (d *Data) addCountedInclusives(t *foldedTimes, probes []probes) {
 	counters := d.counts.measureFolds(d.in)
 	var whole, each measured
-	d.counted.EachInclusive(func(v *session.TimingInclusive) {
+	full := func(v *session.TimingInclusive) {
 		timing, _ := d.timings.find(v.Timing)
 		whole = measured{ended: v.Calls, made: v.Calls - v.Times, elapsed: v.Elapsed, waited: v.Waited, Waits: v.Waits}
 		each = measured{ended: v.EachCalls, made: v.EachCalls, elapsed: v.EachElapsed, waited: v.EachWaited,
 			Waits: q.Waits{OffCPU: v.EachOffCPU}}
 		whole.counters, each.counters = counters[timing].Counters, counters[timing].Each
-		if whole != (measured{}) || each != (measured{}) {
-			fn(timing, &whole, &each)
+		d.addFolded(t, timing, &whole, &each, probes)
+	}
+	plain := func(id session.TimingID, times, calls q.Count, elapsed q.Nanoseconds, isEach bool) {
+		timing, _ := d.timings.find(id)
+		if len(counters) > 0 {
+			row := session.TimingInclusive{Timing: id, Times: times, Calls: calls, Elapsed: elapsed}
+			if isEach {
+				row.EachCalls, row.EachElapsed = calls, elapsed
+			}
+			full(&row)
+			return
 		}
-	})
+		node, probe := d.timingNode[timing], probesAt(probes, d.threadProcess[d.timingThread[timing]])
+		t.end[node] = !t.inside[node]
+		r := t.row(node)
+		addPlainTo(&r.inclusive, calls, calls-times, elapsed, probe)
+		if r.calls += calls; isEach {
+			addPlainTo(&r.each, calls, calls, elapsed, probe)
+		}
+	}
+	d.counted.EachInclusive(plain, full)
 }

@@ -122,16 +122,28 @@ func (d *Data) foldedTimes(probes []probes) *foldedTimes {
 			}
 		}
 	}
-	d.eachMeasuredInclusive(func(timing int32, whole, each *measured) {
-		thread, node := d.timingThread[timing], d.timingNode[timing]
-		probe := processOf(probes, d.threadProcess[thread])
-		out.end[node] = !out.inside[node]
-		r := out.row(node)
-		r.inclusive = r.inclusive.Add(whole.correct(probe).Time)
-		r.each = r.each.Add(each.correct(probe).Time)
-		r.calls += whole.ended
-	})
+	if d.counted != nil {
+		d.addCountedInclusives(out, probes)
+	} else {
+		d.eachMeasuredInclusive(func(timing int32, whole, each *measured) {
+			d.addFolded(out, timing, whole, each, probes)
+		})
+	}
 	return out
+}
+
+// addFolded adds the folded calls of a timing.
+func (d *Data) addFolded(t *foldedTimes, timing int32, whole, each *measured, probes []probes) {
+	if *whole == (measured{}) && *each == (measured{}) {
+		return
+	}
+	thread, node := d.timingThread[timing], d.timingNode[timing]
+	probe := processOf(probes, d.threadProcess[thread])
+	t.end[node] = !t.inside[node]
+	r := t.row(node)
+	r.inclusive = r.inclusive.Add(whole.correct(probe).Time)
+	r.each = r.each.Add(each.correct(probe).Time)
+	r.calls += whole.ended
 }
 
 // inclusiveCalls is the time of folded calls of a timing, without what the operating system did: of all of them, and of
@@ -158,10 +170,6 @@ func (s *inclusiveCalls) add(c *session.TimingInclusiveColumns, row int) {
 // eachMeasuredInclusive sums the time of folded calls that are selected, and calls fn for each timing that has some:
 // whole is that of all of its calls, each that of each call by itself.
 func (d *Data) eachMeasuredInclusive(fn func(timing int32, whole, each *measured)) {
-	if d.counted != nil {
-		d.eachCountedInclusive(fn)
-		return
-	}
 	at := make([]int32, d.timings.rows) // 1 + position
 	var sums pieces.List[inclusiveCalls]
 	var waits pieces.List[q.Waits]
@@ -205,9 +213,7 @@ func (d *Data) eachMeasuredInclusive(fn func(timing int32, whole, each *measured
 		each = measured{ended: s.eachEnded, made: s.eachEnded, elapsed: s.eachElapsed, waited: s.eachWaited,
 			Waits: q.Waits{OffCPU: s.eachOff}}
 		whole.counters, each.counters = counters[int32(i)].Counters, counters[int32(i)].Each
-		if whole != (measured{}) || each != (measured{}) {
-			fn(int32(i), &whole, &each)
-		}
+		fn(int32(i), &whole, &each)
 	}
 }
 

@@ -45,7 +45,14 @@ func (r *recordingTest) checkSums() {
 			EachOffCPU: sum.EachOffCPU + v.EachOffCPU}
 	}
 	gotFolded := map[session.TimingID]session.TimingInclusive{}
-	r.recorder.Sums().EachInclusive(func(v *session.TimingInclusive) { gotFolded[v.Timing] = *v })
+	r.recorder.Sums().EachInclusive(func(id session.TimingID, times, calls quantity.Count, elapsed quantity.Nanoseconds,
+		each bool) {
+		v := session.TimingInclusive{Timing: id, Times: times, Calls: calls, Elapsed: elapsed}
+		if each {
+			v.EachCalls, v.EachElapsed = calls, elapsed
+		}
+		gotFolded[id] = v
+	}, func(v *session.TimingInclusive) { gotFolded[v.Timing] = *v })
 	if diff := cmp.Diff(wantFolded, gotFolded); diff != "" {
 		r.t.Errorf("sums of folded calls (-want +got):\n%s", diff)
 	}

@@ -56,21 +56,29 @@ func (s *Sums) EachTiming(plain func(id session.TimingID, calls, made quantity.C
 	}
 }
 
-// EachInclusive calls fn with the sum of the folded calls of each timing that has some, of no slice. It is overwritten
-// by the next one.
-func (s *Sums) EachInclusive(fn func(*session.TimingInclusive)) {
+// EachInclusive calls one of two functions with the sum of the folded calls of each timing that has some: plain if
+// nothing was waited, and what is known of each call by itself is the same or nothing, which is so for most; full, with
+// a row of no slice that the next one overwrites, for the others.
+func (s *Sums) EachInclusive(plain func(id session.TimingID, times, calls quantity.Count, elapsed quantity.Nanoseconds,
+	each bool), full func(*session.TimingInclusive)) {
 	var sum session.TimingInclusive
 	for _, t := range s.processes {
 		for i := range t.inclusive.Len() {
-			c := t.countedInclusive(i)
-			sum = session.TimingInclusive{Times: c.times, Calls: c.calls, Elapsed: c.elapsed, Waited: c.waited,
-				Waits: c.Waits, EachCalls: c.eachCalls, EachElapsed: c.eachElapsed, EachWaited: c.eachWaited,
-				EachOffCPU: c.eachOff}
-			if sum == (session.TimingInclusive{}) {
+			small, c := t.inclusive.At(i)
+			if c == nil && *small == (SmallInclusive{}) {
 				continue
 			}
-			sum.Timing = session.TimingID(t.ids.id(int(*t.of.At(i))))
-			fn(&sum)
+			id := session.TimingID(t.ids.id(int(*t.of.At(i))))
+			if c == nil {
+				times, calls, elapsed, eachCalls, eachElapsed := small.Sums()
+				plain(id, quantity.Count(times), quantity.Count(calls), quantity.Nanoseconds(elapsed),
+					eachCalls|eachElapsed != 0)
+				continue
+			}
+			sum = session.TimingInclusive{Timing: id, Times: c.times, Calls: c.calls, Elapsed: c.elapsed,
+				Waited: c.waited, Waits: c.Waits, EachCalls: c.eachCalls, EachElapsed: c.eachElapsed,
+				EachWaited: c.eachWaited, EachOffCPU: c.eachOff}
+			full(&sum)
 		}
 	}
 }
