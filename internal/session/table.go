@@ -34,10 +34,11 @@ func (t table[T]) directly(direct func(c [][]int64, at int, row *T) int64) table
 // cells visits the columns of a row: to bind a statement's parameters from the row, to set the row from a statement's
 // result, or to do either with a block of columns.
 type cells struct {
-	mode cellMode
-	stmt *sqlite.Stmt
-	next int // 1-based parameter when binding, else 0-based column
-	last int // when reading: as many columns are selected; what a row has in others is 0
+	mode  cellMode
+	stmt  *sqlite.Stmt
+	next  int          // 1-based parameter when binding, else 0-based column
+	bound []boundInt64 // by parameter: what it has, when binding
+	last  int          // when reading: as many columns are selected; what a row has in others is 0
 
 	block   *columns.Block
 	columns [][]int64        // those of the block
@@ -70,7 +71,7 @@ func (c *cells) int64(p *int64) {
 func (c *cells) otherInt64(p *int64) {
 	switch c.mode {
 	case bindCells:
-		c.stmt.BindInt64(c.next, *p)
+		c.bindInt64(*p)
 	case packCells:
 		c.columns[c.next][c.row] = *p
 	case narrowCells:
@@ -79,6 +80,24 @@ func (c *cells) otherInt64(p *int64) {
 		*p = c.stmt.ColumnInt64(c.next)
 	}
 	c.next++
+}
+
+// bindInt64 binds a parameter, unless the row before had the same number there: of the fifty columns of a table of
+// times most are zero.
+func (c *cells) bindInt64(n int64) {
+	for len(c.bound) <= c.next {
+		c.bound = append(c.bound, boundInt64{})
+	}
+	if now := (boundInt64{n, true}); c.bound[c.next] != now {
+		c.bound[c.next] = now
+		c.stmt.BindInt64(c.next, n)
+	}
+}
+
+// boundInt64 is a number that a parameter has.
+type boundInt64 struct {
+	number int64
+	is     bool
 }
 
 // float64 visits a column of numbers that need not be whole. A packed table has their bits.
