@@ -381,7 +381,8 @@ func (r *runFlags) failed(n *notes, res collect.Result, command []string, err er
 // finish resolves names, derives the sums, writes the call trace and prints the summary.
 func (r *runFlags) finish(e *environment, n *notes, res collect.Result) error {
 	path := res.Path
-	if err := complete(n, path, made{res.Sums, r.names}); err != nil {
+	err := complete(n, path, made{res.Sums, r.names})
+	if err = errors.Join(err, res.Removed()); err != nil {
 		return exit(exitUnwritable, fmt.Errorf("completing the session %s: %w", path, err))
 	}
 	if err := r.summarize(e, n, path); err != nil || r.trace.path == "" {

@@ -80,7 +80,8 @@ type Result struct {
 	Unlimited quantity.Count
 	// events of calls, in a file that is the caller's from now on; nil: there is none
 	Trace    *calltrace.Recorded
-	TraceErr error // what was wrong with taking them: more may be missing than is counted
+	TraceErr error      // what was wrong with taking them: more may be missing than is counted
+	removed  chan error // says how removing the arenas ended; nil: they are not being removed
 	// what the dynamic loader says, if no runtime loaded the agent because that is impossible
 	Loader string
 }
@@ -407,7 +408,8 @@ func closeRecording(w *session.Writer, r *Recorder, age quantity.Nanoseconds, re
 	return nil
 }
 
-// finish closes the session; without data there is none, and data that could not be written stays where it is.
+// finish closes the session; without data there is none, and data that could not be written stays where it is. What is
+// written is removed meanwhile: see Result.Removed.
 func finish(err error, w *session.Writer, d *launch.Directory, traced *tracer, res *Result) error {
 	if w != nil {
 		if closing := w.Close(); closing != nil && err == nil {
@@ -422,7 +424,21 @@ func finish(err error, w *session.Writer, d *launch.Directory, traced *tracer, r
 		res.Kept = d.Path
 		return errors.Join(err, d.Keep())
 	}
-	return errors.Join(err, d.Remove())
+	if err != nil {
+		return errors.Join(err, d.Remove())
+	}
+	res.removed = make(chan error, 1) // it takes as long as writing the session's names
+	go func() { res.removed <- d.Remove() }()
+	return nil
+}
+
+// Removed waits until the arenas are removed, which begins when a session has all that they have. It is to be called
+// once, before the process ends.
+func (res *Result) Removed() error {
+	if res.removed == nil {
+		return nil
+	}
+	return <-res.removed
 }
 
 // Recovered is what Recover found.
