@@ -119,7 +119,7 @@ func tellRows(w *session.Writer, c *Completion) error {
 	}
 	var all, done int64
 	for name, n := range tables {
-		if c.Counted == nil || !isCounted(name) {
+		if !isCounted(c.Counted, name) {
 			all += n * timesRead[name]
 		}
 	}

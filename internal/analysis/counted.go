@@ -1,6 +1,7 @@
 package analysis
 
 import (
+	"fmt"
 	"slices"
 
 	q "github.com/clrprof/clrprof/internal/quantity"
@@ -12,6 +13,9 @@ import (
 type Counted interface {
 	// Timings is how many timings there are: those of the session.
 	Timings() int
+	// Rows hands over the rows of the tables node and timing, in the order of id, once: to read them takes ten times as
+	// long. nil: it does not know them.
+	Rows() ([]session.Node, []session.Timing)
 	// EachTiming calls one of two functions with the sum of each timing of which something was counted, in any order:
 	// plain only if all of its calls ended and nothing was waited.
 	EachTiming(plain func(id session.TimingID, calls, made q.Count, elapsed q.Nanoseconds),
@@ -24,9 +28,32 @@ type Counted interface {
 	Release()
 }
 
-// isCounted reports whether a table is one of those that Counted has the sums of.
-func isCounted(table string) bool {
-	return slices.Contains([]string{"timing_value", "timing_inclusive"}, table)
+// isCounted reports whether a table is one of those that are not read, as it is known what they say; nil: nothing is.
+func isCounted(counted Counted, table string) bool {
+	if counted == nil {
+		return false
+	}
+	known := slices.Contains([]string{"timing_value", "timing_inclusive"}, table)
+	return known || counted.Timings() > 0 && (table == "node" || table == "timing")
+}
+
+// readRows reads the nodes and timings of a session, or takes them from who recorded it.
+func (d *Data) readRows(s *session.Session) error {
+	if d.counted != nil {
+		d.Nodes, d.Timings = d.counted.Rows()
+	}
+	if d.Nodes == nil {
+		if err := into(&d.Nodes, s.Nodes); err != nil {
+			return err
+		}
+		return into(&d.Timings, s.Timings)
+	}
+	rows, err := s.PackedRows()
+	if err == nil && (rows["node"] != int64(len(d.Nodes)) || rows["timing"] != int64(len(d.Timings))) {
+		err = fmt.Errorf("session %s: %w: %d nodes and %d timings, of which %d and %d are known", s.Path(),
+			session.ErrCorrupt, rows["node"], rows["timing"], len(d.Nodes), len(d.Timings))
+	}
+	return err
 }
 
 // addCounted is addUp of the sums that there are.

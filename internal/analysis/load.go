@@ -178,7 +178,7 @@ func (d *Data) read(s *session.Session) error {
 	read(into(&d.Functions, s.Functions))
 	read(into(&d.Instructions, s.Instructions))
 	read(into(&d.Lines, s.Lines))
-	read(into(&d.Nodes, s.Nodes))
+	read(d.readRows(s))
 	read(into(&d.Sites, s.Sites))
 	read(into(&d.Slices, s.Slices))
 	read(into(&d.Followed, s.ProcessLifetimes))

@@ -36,7 +36,6 @@ func (t *timeTables) read(s *session.Session) error {
 	for _, read := range []func() error{
 		func() error { return into(&t.Times, s.ProcessTimes) },
 		func() error { return into(&t.CPUCounters, s.CPUCounters) },
-		func() error { return into(&t.Timings, s.Timings) },
 		func() error { return t.counts.read(s) },
 		func() error { return into(&t.TimingRunning, s.TimingRunning) },
 		func() error { return into(&t.TimingBegan, s.TimingBegan) },

@@ -1,6 +1,8 @@
 package collect_test
 
 import (
+	"slices"
+
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/clrprof/clrprof/internal/analysis"
@@ -56,7 +58,18 @@ func (r *recordingTest) checkSums() {
 	if diff := cmp.Diff(wantFolded, gotFolded); diff != "" {
 		r.t.Errorf("sums of folded calls (-want +got):\n%s", diff)
 	}
+	nodes, err := r.writer.Nodes()
+	if err != nil {
+		r.t.Fatal(err)
+	}
 	timings, err := r.writer.Timings()
+	gotNodes, gotTimings := r.recorder.Sums().Rows()
+	if len(timings) > 0 && gotNodes == nil {
+		r.t.Error("there are timings, and the recording knows no nodes")
+	}
+	if gotNodes != nil && (!slices.Equal(nodes, gotNodes) || !slices.Equal(timings, gotTimings)) {
+		r.t.Errorf("nodes (-want +got):\n%s\ntimings:\n%s", cmp.Diff(nodes, gotNodes), cmp.Diff(timings, gotTimings))
+	}
 	if n := r.recorder.Sums().Timings(); err != nil || n != len(timings) {
 		r.t.Errorf("%d timings, %d sums: %v", len(timings), n, err)
 	}

@@ -1,25 +1,73 @@
 package recording
 
 import (
+	"github.com/clrprof/clrprof/internal/pieces"
 	"github.com/clrprof/clrprof/internal/quantity"
 	"github.com/clrprof/clrprof/internal/session"
 )
 
 // Sums are what the slices of a recording hold of its timings, in sum: what the tables timing_value and
-// timing_inclusive add up to by timing. They are good once the recording is written, and need 8 to 30 bytes for each
-// timing; the recording itself is not kept by them.
-type Sums struct{ processes []*timings }
+// timing_inclusive add up to by timing, and which timings and nodes these are. They are good once the recording is
+// written, and need 8 to 30 bytes for each timing, as many again until Rows is called; the recording itself is not kept
+// by them.
+type Sums struct {
+	processes []*timings
+	trees     []keptTree // nil: the nodes of some process are not known, or they were handed over
+}
+
+// keptTree is the nodes of a process, and the keys of its timings.
+type keptTree struct {
+	process   session.ProcessID
+	nodes     pieces.List[branch]
+	nodeIDs   numbering
+	timings   pieces.List[key]
+	timingIDs numbering
+}
 
 // Sums returns the sums of what is written.
 func (r *Recording) Sums() *Sums {
 	out := &Sums{}
+	nodes := session.NodeID(0)
 	for _, p := range r.processes {
 		t := &p.timings
+		out.trees = append(out.trees, keptTree{p.id, p.tree.nodes, p.tree.ids, t.keys, t.ids})
+		nodes += session.NodeID(p.tree.nodes.Len())
 		if t.rows.Len() > 0 {
 			out.processes = append(out.processes, &timings{ids: t.ids, rows: t.rows, inclusive: t.inclusive, of: t.of})
 		}
 	}
+	if nodes != r.next.node { // of a process whose source has the tree itself
+		out.trees = nil
+	}
 	return out
+}
+
+// Rows hands over the rows of the tables node and timing, in the order of id, once; nil: the recording does not know
+// all of them.
+func (s *Sums) Rows() ([]session.Node, []session.Timing) {
+	var nodes []session.Node
+	var timings []session.Timing
+	count := [2]int{}
+	for _, t := range s.trees {
+		count[0], count[1] = count[0]+t.nodes.Len(), count[1]+t.timings.Len()
+	}
+	if s.trees != nil {
+		nodes, timings = make([]session.Node, count[0]), make([]session.Timing, count[1])
+	}
+	for _, t := range s.trees { // ids are those from 1 on, whatever process they are of
+		for i := range t.nodes.Len() {
+			id, b := t.nodeIDs.id(i), t.nodes.At(i)
+			nodes[id-1] = session.Node{ID: session.NodeID(id), Parent: session.NodeID(b.parent), Process: t.process,
+				Function: session.FunctionID(b.function), Instruction: session.InstructionID(b.instruction)}
+		}
+		for i := range t.timings.Len() {
+			id, k := t.timingIDs.id(i), t.timings.At(i)
+			timings[id-1] = session.Timing{ID: session.TimingID(id), Thread: session.ThreadID(k.thread),
+				Node: session.NodeID(k.node)}
+		}
+	}
+	s.trees = nil
+	return nodes, timings
 }
 
 // Timings is how many timings there are.
@@ -32,7 +80,7 @@ func (s *Sums) Timings() int {
 }
 
 // Release lets go of the sums, whoever else refers to them: there are none then.
-func (s *Sums) Release() { s.processes = nil }
+func (s *Sums) Release() { s.processes, s.trees = nil, nil }
 
 // EachTiming calls one of two functions with the sum of each timing of which something was counted: plain if all of
 // its calls ended and nothing was waited, which is so for most, and full, with a row of no slice that the next one
