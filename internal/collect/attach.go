@@ -117,13 +117,15 @@ func Attach(o Options, d *launch.Dormant) (Result, error) {
 	_ = directory.SetSession(res.Path) // without it others must know the path
 	start := Monotonic()
 	if err := a.begin(&o, directory); err != nil {
-		return res, finish(err, w, directory, nil, &res)
+		err = finish(err, w, directory, nil, &res)
+		return res, err
 	}
 	if o.Opened != nil {
 		o.Opened(res.Path)
 	}
 	err = record(o, w, directory.Path, start, file, a, nil, &res)
-	return res, finish(err, w, directory, nil, &res)
+	err = finish(err, w, directory, nil, &res)
+	return res, err
 }
 
 // begin waits until the agent records. If it cannot, the error wraps ErrNotRecorded or ErrNoAnswer. Where it cannot

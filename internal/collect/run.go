@@ -141,7 +141,8 @@ func Run(o Options) (Result, error) {
 	if errors.Is(err, ErrNoAgent) { // before the directory is removed, where the agent may be
 		res.Loader = launch.LoaderSays(o.Launch.Command, target.Agent())
 	}
-	return res, finish(err, w, directory, traced, &res)
+	err = finish(err, w, directory, traced, &res)
+	return res, err
 }
 
 // subject is what is recorded.
