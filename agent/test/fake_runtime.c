@@ -1002,6 +1002,7 @@ static void report(uintptr_t object, struct fake_class *c)
     SLOT(callback, CALLBACK_OBJECT_ALLOCATED, uintptr_t, uintptr_t)(callback, object, (uintptr_t)c);
     if (errno != 12345)
         fake_die("the agent changed errno");
+    __atomic_fetch_add(&fake.reported, 1, __ATOMIC_RELAXED);
 }
 
 void fake_allocate(struct fake_class *c, uint32_t length)

@@ -140,7 +140,8 @@ extern struct fake_hooks { /* as the agent set them */
 enum fake_os_call { OS_MMAP, OS_FALLOCATE, OS_FTRUNCATE, OS_LINK, OS_STACK, OS_KEY, OS_MPROTECT, OS_MADVISE, OS_CALLS };
 
 extern struct fake_state {
-    uint64_t objects, bytes;  /* reported to the agent */
+    uint64_t objects, bytes;  /* reported to the agent, or about to be */
+    uint64_t reported;        /* objects: the agent has returned */
     uint64_t calls;           /* of the agent into the runtime */
     uint64_t fail_at, fail_from; /* numbers of such calls, from 1; 0: none */
     uint64_t reenter_at;      /* a call during which the thread allocates */

@@ -530,7 +530,8 @@ static void detach(struct wire_dormant *place, struct wire_control_header *contr
     await(&place->state, WIRE_DORMANT_WAITING);
 }
 
-/* A recording into the directory; what the main thread allocates in it is returned. */
+/* A recording into the directory. Returned are the objects that were surely allocated in it: other threads are not stopped when it ends, and
+ * one of them may be about to report an object then. */
 static uint64_t record_once(struct wire_dormant *place, struct wire_control_header *control, uint32_t data)
 {
     attach(place, data);
@@ -539,7 +540,7 @@ static uint64_t record_once(struct wire_dormant *place, struct wire_control_head
     allocate_more();
     pthread_rwlock_unlock(&running);
     run_threads(3, name_some);
-    uint64_t made = __atomic_load_n(&fake.objects, __ATOMIC_RELAXED) - before;
+    uint64_t made = __atomic_load_n(&fake.reported, __ATOMIC_RELAXED) - before;
     detach(place, control);
     return made;
 }
