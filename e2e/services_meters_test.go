@@ -51,8 +51,8 @@ func (a *attachment) awaitValues(want map[string]float64) map[string]float64 {
 	return have
 }
 
-// told is what the service says that its counters must be.
-func (x *service) told() map[string]float64 {
+// truth is what the service says that its counters must be.
+func (x *service) truth() map[string]float64 {
 	x.t.Helper()
 	x.tell("tell")
 	out := map[string]float64{}
@@ -87,7 +87,7 @@ func TestAttachMeters(t *testing.T) {
 		a.awaitValues(map[string]float64{"Shop.Tagged/deliveries{by=bike,site=north,to=town}": 100})
 		x.do("level 3.25")
 		x.do("measure 17")
-		have := a.awaitValues(x.told())
+		have := a.awaitValues(x.truth())
 		x.detach(a)
 		checkSession(t, a.session)
 		for name := range have {
@@ -109,9 +109,9 @@ func TestAttachMeters(t *testing.T) {
 			"Shop.Tagged/deliveries": {"km", "sum"}, "Shop.Orders/took.p95": {"ms", "level"}})
 		x.do("measure 9") // between the recordings
 		again := x.attachMeters("again")
-		before := x.told()
+		before := x.truth()
 		x.do("measure 8")
-		after := x.told()
+		after := x.truth()
 		for name, value := range after {
 			if !strings.HasPrefix(name, "Shop.Orders/open") && !strings.HasPrefix(name, "Shop.Orders/sold") &&
 				name != "Shop.Orders/temperature" {
@@ -147,19 +147,19 @@ func TestAttachMetersLost(t *testing.T) {
 		for _, step := range []string{"measure 5", "throw 1"} {
 			x.do(step)
 		}
-		a.awaitValues(x.told())
+		a.awaitValues(x.truth())
 		await(t, "a callback that threw", func() bool {
 			return lossEvents(t, a.session)[session.LossMeterCallbacks] > 0
 		})
 		for _, step := range []string{"throw 0", "remake", "queues 150", "users 2500"} {
 			x.do(step) // nothing of the disposed meter is missing, but nobody knows that
 		}
-		want := x.told()
+		want := x.truth()
 		want["Shop.Orders/visits{user=0}"] = 1
 		want["Shop.Orders/items.count{queue=0}"] = 1
 		a.awaitValues(want)
 		x.do("measure 6")
-		a.awaitValues(x.told())
+		a.awaitValues(x.truth())
 		x.detach(a)
 		if found, err := analysis.Check(openSession(t, a.session)); err != nil || len(found) != 0 {
 			t.Errorf("the session contradicts itself: %v, %v", found, err)

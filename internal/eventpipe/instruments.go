@@ -31,7 +31,7 @@ const (
 	eventBegin          = 7 // an instrument is published from now on
 	eventEnd            = 8 // and no more: its meter was disposed of
 	eventError          = 9
-	eventTold           = 10 // all instruments that there are were told
+	eventListed         = 10 // all instruments that there are were reported
 	eventInstrument     = 11 // there is an instrument, which may not have been asked for
 	eventSeriesLimit    = 12
 	eventHistogramLimit = 13
@@ -104,7 +104,7 @@ type Instruments struct {
 	byID      map[int64]*Series
 	byName    map[instrumentName]*Series
 	series    map[Series]*seriesState
-	complete  bool // all instruments that there are have been told
+	complete  bool // all instruments that there are have been reported
 	refused   bool
 	heard     bool
 	lost      uint64
@@ -144,7 +144,7 @@ func (x *Instruments) First() Provider {
 }
 
 // More is the provider of a session that asks for more names, and can be closed at once. There is none if no names are
-// known that were not asked for, and at most one in an interval, because the runtime tells all instruments each time.
+// known that were not asked for, and at most one in an interval, because the runtime reports all instruments each time.
 func (x *Instruments) More() (p Provider, ok bool) {
 	if len(x.unasked) == 0 || x.refused || !x.complete {
 		return Provider{}, false
@@ -209,7 +209,7 @@ func (x *Instruments) Add(e *Event) (p Published, ok bool) {
 		return p, false
 	}
 	switch e.ID {
-	case eventCollected, eventTold:
+	case eventCollected, eventListed:
 		x.complete = true
 	case eventInstrument:
 		x.found(v)
@@ -265,7 +265,7 @@ func nameOf(v Values) instrumentName {
 	return instrumentName{v.text("meterName"), v.text("meterVersion"), v.text("instrumentName"), v.text("unit")}
 }
 
-// begin notes an instrument that is published. Known ones are told again when names are added.
+// begin notes an instrument that is published. Known ones are reported again when names are added.
 func (x *Instruments) begin(v Values) {
 	kind, known := kinds[v.text("instrumentType")]
 	if !known || !x.wants(v.text("meterName")) {

@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// tell makes an event; fields are NAME=VALUE.
-func tell(id uint32, pairs ...string) *Event {
+// event makes an event; fields are NAME=VALUE.
+func event(id uint32, pairs ...string) *Event {
 	e := &Event{Provider: Meters, ID: id}
 	for _, pair := range append([]string{"sessionId=" + shared}, pairs...) {
 		name, value, _ := strings.Cut(pair, "=")
@@ -29,13 +29,13 @@ func tell(id uint32, pairs ...string) *Event {
 	return e
 }
 
-// begun tells that an instrument is published. An id of 0 is that of .NET 8, which has none.
+// begun reports that an instrument is published. An id of 0 is that of .NET 8, which has none.
 func begun(id int, kind, meter, name string) *Event {
 	pairs := []string{"meterName=" + meter, "instrumentName=" + name, "instrumentType=" + kind + "`1", "meterTags=site=n"}
 	if id != 0 {
 		pairs = append(pairs, fmt.Sprint("instrumentId=", id))
 	}
-	return tell(eventBegin, pairs...)
+	return event(eventBegin, pairs...)
 }
 
 func newInstruments(names ...string) *Instruments {
@@ -53,7 +53,7 @@ func TestInstrumentSums(t *testing.T) {
 		}
 	}
 	value := func(id uint32, name, rate, sum string) *Event {
-		return tell(id, "meterName=Shop.A", "instrumentName="+name, "tags=z=1,a=2,3", "rate="+rate, "value="+sum)
+		return event(id, "meterName=Shop.A", "instrumentName="+name, "tags=z=1,a=2,3", "rate="+rate, "value="+sum)
 	}
 	add(begun(0, "Counter", "Shop.A", "made"))
 	add(begun(0, "ObservableCounter", "Shop.A", "sold"))
@@ -66,7 +66,7 @@ func TestInstrumentSums(t *testing.T) {
 	add(value(eventUpDown, "queue", "7", "7"))
 	add(value(eventUpDown, "queue", "-9", "-2"))
 	add(value(eventUpDown, "queue", "NaN", "NaN"))
-	add(tell(eventEnd, "meterName=Shop.A", "instrumentName=made"))
+	add(event(eventEnd, "meterName=Shop.A", "instrumentName=made"))
 	add(begun(0, "Counter", "Shop.A", "made"))
 	add(value(eventCounter, "made", "4", "4"))
 	add(value(eventCounter, "unknown", "4", "4"))
@@ -92,17 +92,17 @@ func TestInstrumentNames(t *testing.T) {
 			if newer {
 				pairs = append(pairs, "instrumentId=1")
 			}
-			x.Add(tell(eventInstrument, pairs...))
+			x.Add(event(eventInstrument, pairs...))
 		}
 		if _, ok := x.More(); ok {
 			t.Error("asked before all instruments are known")
 		}
-		x.Add(tell(eventTold))
+		x.Add(event(eventListed))
 		p, ok := x.More()
 		if ok == newer || ok && !strings.HasSuffix(p.Arguments, ";Metrics=Shop.A,Shop.B,Shop.C") {
 			t.Errorf("%v: %v, %+v", newer, ok, p)
 		}
-		x.Add(tell(eventTold))
+		x.Add(event(eventListed))
 		if _, again := x.More(); again {
 			t.Error("asked again")
 		}
@@ -116,15 +116,15 @@ func TestInstrumentOtherTools(t *testing.T) {
 		event   *Event
 		refused bool
 	}{
-		{tell(eventOtherSession, "runningSessionId=other"), true},
-		{tell(eventOtherSession, "runningSessionId="+shared), false},
-		{tell(eventOtherLimits, "clientId=c-1"), true},
-		{tell(eventOtherLimits, "clientId=d-1"), false},
+		{event(eventOtherSession, "runningSessionId=other"), true},
+		{event(eventOtherSession, "runningSessionId="+shared), false},
+		{event(eventOtherLimits, "clientId=c-1"), true},
+		{event(eventOtherLimits, "clientId=d-1"), false},
 	} {
 		x := newInstruments("Shop.*")
 		x.Add(c.event)
 		x.Add(begun(1, "Gauge", "Shop.A", "level"))
-		_, ok := x.Add(tell(eventGauge, "meterName=Shop.A", "instrumentName=level", "instrumentId=1", "lastValue=3"))
+		_, ok := x.Add(event(eventGauge, "meterName=Shop.A", "instrumentName=level", "instrumentId=1", "lastValue=3"))
 		if x.Refused() != c.refused || ok == c.refused {
 			t.Errorf("event %d: refused %v, a value %v", c.event.ID, x.Refused(), ok)
 		}
