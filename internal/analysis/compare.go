@@ -15,9 +15,12 @@ import (
 var ErrNoMemory = errors.New("this session holds no allocations: it was recorded with --time alone: clrprof run " +
 	"--time --memory records both")
 
+// ErrNoTimeSelected means that times of what is selected are not known, though the session has times.
+var ErrNoTimeSelected = errors.New("times are known neither by type of object nor between collections, which the " +
+	"selection needs")
+
 // ErrNothingInCommon means that no column can be compared.
-var ErrNothingInCommon = errors.New("the sessions have nothing in common: " +
-	"one was recorded with --time alone, the other without it")
+var ErrNothingInCommon = errors.New("the sessions have nothing in common")
 
 // Change is something that two sessions of a program have, by its key, with a value in each: the sum over its
 // processes. What it is about, from Key to Within, and whether it moved, is known of what Comparison.At returned.
@@ -285,7 +288,8 @@ func ComparedColumns(all ...*Source) ([]ComparedView, error) {
 
 // Compare compares a column of a view ("": the first that all sessions have) by the keys of its rows. Of several
 // sessions on a side, runs of one program, the mean counts. Errors are a *TermError for a view or column, ErrNoTime,
-// ErrNoMemory or ErrNoLifetime where a session does not have it, and those of reading.
+// ErrNoMemory, ErrNoLifetime, ErrNoTimeSelected or ErrNothingInCommon where a session does not have it, and those of
+// reading.
 func Compare(from, to []*Source, view, column string) (*Comparison, error) {
 	c, err := findColumn(slices.Concat(from, to), view, column)
 	if err != nil {
@@ -456,7 +460,7 @@ func findColumn(all []*Source, view, column string) (*comparedColumn, error) {
 		if lacks < 0 {
 			return c, nil
 		}
-		if missing = fmt.Errorf("session %s: %w", all[lacks].session.Path(), c.missing()); column != "" {
+		if missing = fmt.Errorf("session %s: %w", all[lacks].session.Path(), c.missing(has[lacks])); column != "" {
 			return nil, missing
 		}
 	}
@@ -466,11 +470,24 @@ func findColumn(all []*Source, view, column string) (*comparedColumn, error) {
 	case view == "lifetime": // it has columns of one kind
 		return nil, missing
 	}
-	var paths []string
-	for _, v := range all {
-		paths = append(paths, v.session.Path())
+	return nil, nothingInCommon(all, has)
+}
+
+// nothingInCommon says what the first session without times lacks, and the first without allocations.
+func nothingInCommon(all []*Source, has []dataSets) error {
+	var lacks []string
+	for _, c := range []struct {
+		has  func(dataSets) bool
+		text string
+	}{
+		{func(d dataSets) bool { return d.time || d.unselected }, "no times (clrprof run --time records them)"},
+		{func(d dataSets) bool { return d.memory }, "no allocations (clrprof run --time --memory records both)"},
+	} {
+		if at := slices.IndexFunc(has, func(d dataSets) bool { return !c.has(d) }); at >= 0 {
+			lacks = append(lacks, fmt.Sprintf("%s holds %s", all[at].session.Path(), c.text))
+		}
 	}
-	return nil, fmt.Errorf("%w: %s", ErrNothingInCommon, strings.Join(paths, " and "))
+	return fmt.Errorf("%w: %s", ErrNothingInCommon, strings.Join(lacks, ", "))
 }
 
 func dataSetsOf(all []*Source) ([]dataSets, error) {
@@ -485,15 +502,20 @@ func dataSetsOf(all []*Source) ([]dataSets, error) {
 }
 
 // dataSets says what a session holds.
-type dataSets struct{ memory, time, lifetimes bool }
+type dataSets struct {
+	memory, time, lifetimes bool
+	unselected              bool // there are times, and none of what is selected
+}
 
 func (d dataSets) has(c *comparedColumn) bool {
 	return c.time && d.time || !c.time && d.memory && (c.ends == nil || d.lifetimes)
 }
 
 // missing is the error of a session that does not have a column.
-func (c *comparedColumn) missing() error {
+func (c *comparedColumn) missing(in dataSets) error {
 	switch {
+	case c.time && in.unselected:
+		return ErrNoTimeSelected
 	case c.time:
 		return ErrNoTime
 	case c.ends != nil:
@@ -511,8 +533,11 @@ func (v *Source) dataSets() (dataSets, error) {
 	if err != nil {
 		return dataSets{}, err
 	}
-	total, err := v.Total()
-	return dataSets{len(timed) == 0 || !total.IsZero(), len(timed) > 0 && v.selection.HasTimes(), len(lived) > 0}, err
+	info, err := v.session.Info()
+	memory := slices.Contains(strings.Split(info[session.KeyMode], ","), session.ModeMemory)
+	selected := v.selection.HasTimes()
+	return dataSets{memory: memory || len(timed) == 0, time: len(timed) > 0 && selected, lifetimes: len(lived) > 0,
+		unselected: len(timed) > 0 && !selected}, err
 }
 
 // named is Data with what keys are made of.

@@ -308,6 +308,13 @@ func TestCompareErrors(t *testing.T) {
 			t.Errorf("%s %s: %v", c.view, c.column, err)
 		}
 	}
+	shopPath, timedPath := shop.Session().Path(), timed.Session().Path()
+	_, err := Compare([]*Source{shop}, []*Source{timed}, "functions", "")
+	if want := fmt.Sprintf("the sessions have nothing in common: %s holds no times (clrprof run --time records them), %s "+
+		"holds no allocations (clrprof run --time --memory records both)", shopPath, timedPath); err == nil ||
+		err.Error() != want {
+		t.Errorf("%v, want %s", err, want)
+	}
 	if several := source(t, sessiontest.Several(), Selection{Processes: []session.ProcessID{2}}); len(
 		compared(t, several, several, "functions", "").Changes) > 0 {
 		t.Error("a selection differs from itself")

@@ -191,7 +191,7 @@ func (l *Limit) judge(s, old *session.Session, b *Budget) (Verdict, error) {
 	value, lost, err := l.measure(s, b)
 	switch {
 	case errors.Is(err, errAbsent):
-		v.State, v.Why = Unknown, "the session does not hold "+l.needs()
+		v.State, v.Why = Unknown, "the session does not hold "+l.needs()+l.recorded()
 		return v, nil
 	case errors.Is(err, errDivided):
 		v.State, v.Why = Unknown, l.Metric+" is known only for whole processes, and the filter divides them"
@@ -211,7 +211,7 @@ func (l *Limit) judge(s, old *session.Session, b *Budget) (Verdict, error) {
 		}
 		base, baseLost, err := l.measure(old, b)
 		if errors.Is(err, errAbsent) {
-			v.State, v.Why = Unknown, "the baseline does not hold "+l.needs()
+			v.State, v.Why = Unknown, "the baseline does not hold "+l.needs()+l.recorded()
 			return v, nil
 		}
 		if err != nil {
@@ -260,6 +260,19 @@ func (l *Limit) needs() string {
 		return "the data that the rules need"
 	}
 	return l.Metric
+}
+
+// recorded says how what a limit needs is recorded.
+func (l *Limit) recorded() string {
+	switch {
+	case l.metric.finds:
+		return ""
+	case l.metric.times:
+		return ": clrprof run --time records it"
+	case l.Metric == "bytes" || l.Metric == "allocations":
+		return ": clrprof run --memory records it"
+	}
+	return ": clrprof run --lifetime records it"
 }
 
 // findings counts the places that break the rules of the limit.

@@ -96,6 +96,11 @@ func (b *budgetFlags) run(e *environment, cmd *cobra.Command, path string) error
 	if old != nil && !limits.LimitsGrowth() {
 		notes = append(notes, "The baseline is compared with nothing: no limit has grow.")
 	}
+	if old != nil && limits.LimitsGrowth() {
+		if err := b.tellDifferences(e, &notes, old, s); err != nil {
+			return err
+		}
+	}
 	verdicts, err := limits.Judge(cmd.Context(), s, old)
 	if err != nil {
 		return readError(known(err))
@@ -108,6 +113,21 @@ func (b *budgetFlags) run(e *environment, cmd *cobra.Command, path string) error
 		return statusError(exitBroken)
 	case budget.Count(verdicts, budget.Unknown) > 0:
 		return statusError(exitUnknown)
+	}
+	return nil
+}
+
+// tellDifferences says what else differs between the sessions that growth is measured by: text and Markdown have it
+// with the limits, the others would take it for what is selected.
+func (b *budgetFlags) tellDifferences(e *environment, notes *[]string, old, s *session.Session) error {
+	differ, err := report.RecordedDifferently(old, s)
+	switch {
+	case err != nil:
+		return readError(err)
+	case b.format == "text" || b.format == "markdown":
+		*notes = append(*notes, differ...)
+	default:
+		tell(e, differ)
 	}
 	return nil
 }

@@ -148,12 +148,11 @@ func (d *diffFlags) run(e *environment, view string, limited bool) error {
 	if err != nil {
 		return readError(known(err))
 	}
-	notes = append(notes, report.DifferenceNote(c, d.old[0], d.new[0]))
-	left, err := d.choose(c)
+	about, err := d.about(c, sessions)
 	if err != nil {
 		return err
 	}
-	notes = append(notes, left...)
+	notes = append(notes, about...)
 	records := report.Differences(c)
 	if format == asText {
 		records = report.ReadableDifferences(c, layout.FullNames)
@@ -178,6 +177,17 @@ func (d *diffFlags) run(e *environment, view string, limited bool) error {
 		return written(err)
 	}
 	return written(writeRecords(e.stdout, records, format, layout))
+}
+
+// about says what is compared, what else differs between the sessions, and which differences are left out.
+func (d *diffFlags) about(c *analysis.Comparison, sessions []*session.Session) ([]string, error) {
+	differ, err := report.RecordedDifferently(sessions...)
+	if err != nil {
+		return nil, readError(err)
+	}
+	out := append([]string{report.DifferenceNote(c, d.old[0], d.new[0])}, differ...)
+	left, err := d.choose(c)
+	return append(out, left...), err
 }
 
 // choose leaves out the differences that are less than the threshold, which it says, and orders the others.

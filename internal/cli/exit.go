@@ -82,7 +82,8 @@ func codeOf(err error) int {
 		errors.Is(err, analysis.ErrNoTime), errors.Is(err, report.ErrNoMemory), errors.Is(err,
 			report.ErrShapedLifetimes), errors.Is(err, pattern.ErrNoPattern), errors.Is(err, analysis.ErrFilter),
 		errors.Is(err, analysis.ErrMarkOrder), errors.Is(err, analysis.ErrDifference), errors.Is(err,
-			budget.ErrNothing), errors.Is(err, analysis.ErrNothingInCommon):
+			budget.ErrNothing), errors.Is(err, analysis.ErrNothingInCommon), errors.Is(err,
+			analysis.ErrNoTimeSelected):
 		return exitUsage
 	case errors.Is(err, context.Canceled):
 		return exitInterrupted

@@ -250,6 +250,10 @@ func (s *Server) diff(_ context.Context, in diffRequest) (any, error) {
 	if err != nil {
 		return nil, err
 	}
+	notes, err := report.RecordedDifferently(sources[0].Session(), sources[1].Session())
+	if err != nil {
+		return nil, err
+	}
 	rows := []change{}
 	for i := range min(limit, len(c.Changes)) {
 		x := c.At(i)
@@ -264,8 +268,8 @@ func (s *Server) diff(_ context.Context, in diffRequest) (any, error) {
 		rows = append(rows, row)
 	}
 	return map[string]any{"view": c.View, "column": c.Column, "unit": c.Unit, "baseline_total": c.Old,
-		"comparison_total": c.New,
-		"truncated":        len(c.Changes) > len(rows), "rows_left_out": len(c.Changes) - len(rows), "rows": rows}, nil
+		"comparison_total": c.New, "notes": append([]string{}, notes...),
+		"truncated": len(c.Changes) > len(rows), "rows_left_out": len(c.Changes) - len(rows), "rows": rows}, nil
 }
 
 type queryRequest struct {

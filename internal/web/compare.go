@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"net/http"
 	"slices"
+	"strings"
 
 	"github.com/clrprof/clrprof/internal/analysis"
 	"github.com/clrprof/clrprof/internal/report"
@@ -64,8 +65,13 @@ func (s *Server) compare(w http.ResponseWriter, r *http.Request) error {
 		return report.Known(err)
 	}
 	older, newer := s.sessions[1].Path(), s.sessions[0].Path()
+	differ, err := report.RecordedDifferently(s.sessions[1], s.sessions[0])
+	if err != nil {
+		return err
+	}
+	note := strings.Join(append([]string{report.DifferenceNote(c, older, newer)}, differ...), " ")
 	records := report.Differences(c)
-	out := compared{View: c.View, Column: c.Column, Note: report.DifferenceNote(c, older, newer), Total: records.Len(),
+	out := compared{View: c.View, Column: c.Column, Note: note, Total: records.Len(),
 		Unit:    c.Unit,
 		Columns: records.Columns,
 		Rows:    [][]any{}, Texts: [][]string{}, Names: []string{}, Command: s.diffCommand(r, c.View, c.Column)}
