@@ -54,6 +54,7 @@ func newBudgetCommand(e *environment) *cobra.Command {
 		"such as the end of a warm-up (default: after_mark of the file)")
 	f.StringVar(&b.format, "format", "text", "text, json, junit (test results), github (annotations), markdown")
 	b.only.addLimits(cmd)
+	offerNames(cmd, map[string]string{"after-mark": "mark"})
 	return cmd
 }
 

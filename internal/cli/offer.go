@@ -38,11 +38,14 @@ var nameLists = map[string]func(*session.Session) ([]string, error){
 	"thread": func(s *session.Session) ([]string, error) {
 		return namesOf(s.Threads, func(t *session.Thread) string { return t.Name })
 	},
+	"mark": func(s *session.Session) ([]string, error) {
+		return namesOf(s.Marks, func(m *session.Mark) string { return m.Name })
+	},
 }
 
 // isWhole are the lists of names of which the last parts alone mean nothing.
 var isWhole = map[string]bool{
-	"module": true, "namespace": true, "process": true, "thread": true,
+	"module": true, "namespace": true, "process": true, "thread": true, "mark": true,
 }
 
 // namesOf returns the names of rows, each once and in order.
@@ -103,6 +106,31 @@ func beginning(name, typed string) (string, bool) {
 		}
 		rest = rest[dot+1:]
 	}
+}
+
+// offerMarks lets a shell offer the names of marks for a flag that takes a span between two: first A.., then A..B.
+func offerMarks(cmd *cobra.Command, flag string) {
+	// the only error is a flag that does not exist, which the tests of completion would show
+	_ = cmd.RegisterFlagCompletionFunc(flag,
+		func(_ *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
+			if len(args) == 0 {
+				return nil, cobra.ShellCompDirectiveNoFileComp
+			}
+			from, to, hasFrom := strings.Cut(typed, "..")
+			if hasFrom {
+				names, directive := offer(args[0], "mark", to)
+				for i := range names {
+					names[i] = from + ".." + names[i]
+				}
+				return names, directive
+			}
+			names, directive := offer(args[0], "mark", typed)
+			names = slices.DeleteFunc(names, func(n string) bool { return strings.Contains(n, "..") }) // its end would be B
+			for i := range names {
+				names[i] += ".."
+			}
+			return names, directive | cobra.ShellCompDirectiveNoSpace
+		})
 }
 
 // offerArgument offers what a view takes as its argument.

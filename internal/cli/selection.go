@@ -82,6 +82,7 @@ func (f *selectionFlags) addLimits(cmd *cobra.Command) {
 	}
 	offerNames(cmd, map[string]string{"function": "function", "focus": "function", "hide": "function", "type": "type",
 		"module": "module", "namespace": "namespace", "process": "process", "thread": "thread"})
+	offerMarks(cmd, "mark")
 }
 
 // selection compiles the flags for the session.
