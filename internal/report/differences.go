@@ -37,9 +37,10 @@ func whatDiffers(c *analysis.Comparison) string {
 }
 
 // comparedTitle is the heading that views have for the column that is compared.
-func comparedTitle(c *analysis.Comparison) string {
-	return cmp.Or(allColumns[c.Column].Title, c.Column)
-}
+func comparedTitle(c *analysis.Comparison) string { return ColumnTitle(c.Column) }
+
+// ColumnTitle returns the heading of a column of views, by its key, which it is if there is no such column.
+func ColumnTitle(key string) string { return cmp.Or(allColumns[key].Title, key) }
 
 // runsNote says how much differs by more than runs of one side do.
 func runsNote(c *analysis.Comparison) string {

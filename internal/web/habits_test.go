@@ -59,6 +59,32 @@ func TestTSV(t *testing.T) {
 	}
 }
 
+// offeredView is a view that the page offers to compare.
+type offeredView struct {
+	analysis.ComparedView
+	Titles []string `json:"titles"`
+}
+
+// areTitled checks that each column that is offered is called as diff calls it.
+func areTitled(t *testing.T, sources [2]*analysis.Source, offered []offeredView) {
+	t.Helper()
+	for _, v := range offered {
+		if len(v.Titles) != len(v.Columns) {
+			t.Fatalf("%s: columns %q, titles %q", v.Name, v.Columns, v.Titles)
+		}
+		for i, key := range v.Columns {
+			c, err := analysis.Compare(sources[:1], sources[1:], v.Name, key)
+			if err != nil {
+				t.Fatal(err)
+			}
+			note := report.DifferenceNote(c, "", "")
+			if v.Titles[i] == key || !strings.HasPrefix(note, v.Titles[i]+" of ") {
+				t.Errorf("%s: %s is called %q, and diff says %q", v.Name, key, v.Titles[i], note)
+			}
+		}
+	}
+}
+
 // TestCompareAgrees: the page's comparison has the rows of diff --json.
 func TestCompareAgrees(t *testing.T) {
 	s := serve(t, sessiontest.Shop(), sessiontest.Several())
@@ -74,11 +100,12 @@ func TestCompareAgrees(t *testing.T) {
 		}
 	}
 	var described struct {
-		Offered []analysis.ComparedView `json:"compared_views"`
+		Offered []offeredView `json:"compared_views"`
 	}
 	s.get("/api/session", &described)
+	areTitled(t, sources, described.Offered)
 	for _, view := range analysis.ComparedViews() {
-		offered := slices.ContainsFunc(described.Offered, func(v analysis.ComparedView) bool { return v.Name == view })
+		offered := slices.ContainsFunc(described.Offered, func(v offeredView) bool { return v.Name == view })
 		c, err := analysis.Compare(sources[:1], sources[1:], view, "")
 		if offered != (err == nil) {
 			t.Errorf("%s is offered: %t, but diff says: %v", view, offered, err)

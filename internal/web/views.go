@@ -54,7 +54,13 @@ type described struct {
 	Compared       []string             `json:"compared,omitempty"` // metrics that the older session has too
 
 	// views that it has too, with the columns of both
-	ComparedViews []analysis.ComparedView `json:"compared_views,omitempty"`
+	ComparedViews []comparedView `json:"compared_views,omitempty"`
+}
+
+// comparedView is a view that can be compared, with the headings of its columns.
+type comparedView struct {
+	analysis.ComparedView
+	Titles []string `json:"titles"`
 }
 
 type describedView struct {
@@ -177,8 +183,16 @@ func (s *Server) describeOlder(out *described) error {
 	if err != nil {
 		return err
 	}
-	if out.ComparedViews, err = analysis.ComparedColumns(here.source, older.source); err != nil {
+	views, err := analysis.ComparedColumns(here.source, older.source)
+	if err != nil {
 		return err
+	}
+	for _, v := range views {
+		one := comparedView{ComparedView: v}
+		for _, key := range v.Columns {
+			one.Titles = append(one.Titles, report.ColumnTitle(key))
+		}
+		out.ComparedViews = append(out.ComparedViews, one)
 	}
 	metrics, err := older.views.FlameMetrics()
 	for _, m := range metrics {

@@ -21,7 +21,7 @@ export type Summary = {
 export type View = { name: string; short: string; argument: string; is_tree: boolean; groups: string[]; grouped: boolean; optional: string[] };
 export type Session = {
   path: string; id: string; older?: string; state: string; live?: boolean; has_memory: boolean; has_time: boolean; has_lifetimes: boolean; has_snapshot: boolean; has_tests: boolean; has_endpoints: boolean; has_user_code: boolean; has_async: boolean; ticks_per_second: number; marks: string[]; views: View[];
-  metrics: { key: string; title: string; kind: string; about: string }[]; colors: string[]; compared?: string[]; compared_views?: { name: string; columns: string[] }[];
+  metrics: { key: string; title: string; kind: string; about: string }[]; colors: string[]; compared?: string[]; compared_views?: { name: string; columns: string[]; titles: string[] }[];
 };
 export type Timeline = { slices: { begin_ns: number; end_ns: number; allocations: number; bytes: number }[]; gcs: Sheet | null;
   usage: { begin_ns: number; end_ns: number; cpu_ns: number; threads: number; resident_bytes: number }[];

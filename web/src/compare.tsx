@@ -10,7 +10,7 @@ import { chosenText, hasPercents, rowCount, titled } from "./units";
 type Compared = { view: string; column: string; note: string; total: number; unit: string; columns: string[]; rows: (string | number | null)[][]; texts: string[][]; names: string[]; command: string };
 
 export function CompareView({ session }: { session: Session }) {
-  const views = session.compared_views ?? [], of = param("of") || views[0]?.name, column = param("column");
+  const views = session.compared_views ?? [], of = param("of") || views[0]?.name, column = param("column"), offered = views.find((v) => v.name === of);
   const { value, error, loading } = useLoad(`compare ${of} ${column}`, (more) => get<Compared>("compare", { of, column }, more));
   const shown = hasPercents() ? [0, 1, 2, 3] : [0, 2, 3]; // of the numbers of a row: the second is a percentage
   const most = value ? Math.max(1, ...value.rows.slice(0, 1).map((r) => Math.abs(Number(r[0])))) : 1;
@@ -18,7 +18,7 @@ export function CompareView({ session }: { session: Session }) {
     <header class="title"><h1>Comparison</h1><p>with the older session: the largest differences first</p></header>
     <div class="tools">
       <label>rows of <select value={of} onChange={(e) => change({ of: e.currentTarget.value, column: "" })}>{views.map((v) => <option key={v.name}>{v.name}</option>)}</select></label>
-      <label>by <select value={column || (value?.view === of ? value?.column : "")} onChange={(e) => change({ column: e.currentTarget.value })}>{views.find((v) => v.name === of)?.columns.map((v) => <option key={v}>{v}</option>)}</select></label>
+      <label>by <select value={column || (value?.view === of ? value?.column : "")} onChange={(e) => change({ column: e.currentTarget.value })}>{offered?.columns.map((v, i) => <option key={v} value={v}>{offered.titles[i]}</option>)}</select></label>
       {value ? <button type="button" onClick={() => copy(tsv([value.columns, ...value.rows]), "Differences (TSV)")}>Copy as TSV</button> : null}
       {value ? <span class="count" role="status">{rowCount(value.total)}</span> : null}
     </div>
