@@ -199,7 +199,7 @@ export function Rows({ total, children, label, head, grid, role, minWidth, onKey
   };
   useLayoutEffect(() => { if (goTo) scroll(goTo.row); }, [goTo]);
   return <div class="rows" ref={box} onScroll={measure} role={role} aria-label={label} aria-rowcount={total + 1} tabIndex={0}
-    onKeyDown={(e) => onKey?.(e, scroll)} style={{ "--grid": grid }}>
+    onKeyDown={(e) => onKey?.(e, scroll)} style={{ "--grid": grid, "--least": Math.min(260, rowHeight * (total + 1) + 2) + "px" }}>
     <div class="wide" style={{ minWidth: minWidth + "px" }}>
       {head}
       <div class="all" role="rowgroup" style={{ height: height + "px" }}>
