@@ -125,7 +125,7 @@ func offerMarks(cmd *cobra.Command, flag string) {
 				return names, directive
 			}
 			names, directive := offer(args[0], "mark", typed)
-			names = slices.DeleteFunc(names, func(n string) bool { return strings.Contains(n, "..") }) // its end would be B
+			names = slices.DeleteFunc(names, func(n string) bool { return strings.Contains(n, "..") }) // B begins there
 			for i := range names {
 				names[i] += ".."
 			}
