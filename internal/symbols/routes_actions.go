@@ -51,14 +51,40 @@ type action struct {
 	name   string   // "": that of the method
 }
 
-// readAttributes reads the attributes, and reports whether there are some that give a route.
+// readAttributes reads the attributes, and reports whether there are some that give a route. Without any, those of the
+// method that is overridden do, the first of all: as DefaultApplicationModelProvider of ASP.NET Core takes them.
 func (a *action) readAttributes() (isAction bool) {
-	for _, x := range a.method.file.meta.TextAttributes(a.method.token) {
-		name := a.method.file.mvcAttribute(x)
-		verb, ok := actionVerbs[name]
+	overridden, _ := a.r.overridden(a.method)
+	isAction = a.readOf(a.method)
+	for _, m := range overridden {
+		if name := m.actionName(); a.name == "" {
+			a.name = name
+		}
+	}
+	if n := len(overridden); !isAction && n > 0 {
+		isAction = a.readOf(overridden[n-1])
+	}
+	return isAction
+}
+
+// actionName is the name that an attribute gives a method; "": none does.
+func (d definition) actionName() string {
+	for _, x := range d.file.meta.TextAttributes(d.token) {
+		if d.file.mvcAttribute(x) == "ActionNameAttribute" {
+			return x.Text
+		}
+	}
+	return ""
+}
+
+// readOf reads the attributes of a method that give a route, and reports whether there are some.
+func (a *action) readOf(method definition) (isAction bool) {
+	if a.name == "" {
+		a.name = method.actionName()
+	}
+	for _, x := range method.file.meta.TextAttributes(method.token) {
+		verb, ok := actionVerbs[method.file.mvcAttribute(x)]
 		switch {
-		case name == "ActionNameAttribute":
-			a.name = x.Text
 		case !ok:
 		case x.HasText:
 			a.own = append(a.own, route{verb, x.Text})

@@ -159,19 +159,74 @@ const (
 // isAnswering reports whether a method is one of those that ASP.NET Core looks for: public, of an object, and not
 // special. What overrides another one is taken for a method of ASP.NET Core's own.
 func (f *moduleFile) isAnswering(method clrmeta.Token) bool {
+	return f.mayAnswer(method) && !f.isOverride(method)
+}
+
+// mayAnswer is isAnswering, also of what overrides another method.
+func (f *moduleFile) mayAnswer(method clrmeta.Token) bool {
 	row, err := f.meta.Method(method)
 	if err != nil || row.Flags&methodAccess != methodPublic ||
-		row.Flags&(methodStatic|methodAbstract|methodSpecialName) != 0 || row.Name == "Dispose" ||
-		row.Flags&(methodVirtual|methodNewSlot) == methodVirtual {
+		row.Flags&(methodStatic|methodAbstract|methodSpecialName) != 0 || row.Name == "Dispose" {
 		return false
 	}
 	sig, err := clrmeta.ParseMethodSig(row.Signature)
 	return err == nil && sig.Generics == 0
 }
 
+// isOverride reports whether a method overrides another one.
+func (f *moduleFile) isOverride(method clrmeta.Token) bool {
+	row, err := f.meta.Method(method)
+	return err == nil && row.Flags&(methodVirtual|methodNewSlot) == methodVirtual
+}
+
+// overridden returns the methods of user code that a method overrides, the nearest first. ok: the last of them
+// overrides none; otherwise that is a method of the framework, or of a module that is not known. Overloads are told
+// apart by their number of parameters alone: types of two modules have no tokens in common.
+func (r *resolver) overridden(method definition) (out []definition, ok bool) {
+	if !method.file.isOverride(method.token) {
+		return nil, true
+	}
+	wanted, err := method.file.meta.Method(method.token)
+	class, ownerErr := method.file.meta.DeclaringType(method.token)
+	sig, sigErr := clrmeta.ParseMethodSig(wanted.Signature)
+	if err != nil || ownerErr != nil || sigErr != nil {
+		return nil, false
+	}
+	at := definition{method.file, class}
+	for range maxBases {
+		base, name, err := baseOf(at)
+		if err != nil || base == 0 || isFramework(name.Namespace) {
+			return out, false
+		}
+		var found bool
+		if at, found = r.define(at.file, base, name); !found {
+			return out, false
+		}
+		methods, _ := at.file.meta.Methods(at.token)
+		for _, t := range methods {
+			row, err := at.file.meta.Method(t)
+			other, otherErr := clrmeta.ParseMethodSig(row.Signature)
+			if err != nil || otherErr != nil || row.Name != wanted.Name || row.Flags&methodVirtual == 0 ||
+				len(other.Params) != len(sig.Params) {
+				continue
+			}
+			if out = append(out, definition{at.file, t}); !at.file.isOverride(t) {
+				return out, true
+			}
+		}
+	}
+	return out, false
+}
+
 // isAction reports whether a method is an action of a class, which has or inherits it.
 func (r *resolver) isAction(f *moduleFile, method clrmeta.Token, class definition) bool {
-	return f.isAnswering(method) && !f.hasMvc(method, "NonActionAttribute") && r.isController(class)
+	overridden, known := r.overridden(definition{f, method})
+	for _, m := range overridden {
+		if m.file.hasMvc(m.token, "NonActionAttribute") {
+			return false
+		}
+	}
+	return known && f.mayAnswer(method) && !f.hasMvc(method, "NonActionAttribute") && r.isController(class)
 }
 
 // isController reports whether a class is a controller.

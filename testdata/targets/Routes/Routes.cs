@@ -503,11 +503,19 @@ namespace Routes
     public abstract class Tagged : ControllerBase
     {
         [HttpGet("in/{id}")] public string In(int id) => Work.Make(1);
+        [HttpGet("over/{id}")] public virtual string Over(int id) => Work.Make(100);
+        [HttpGet("old")] public virtual string Own() => Work.Make(100);
+        [HttpGet("abstract"), ActionName("abstract")] public abstract string Abstract();
+        [NonAction] public virtual string Never() => Work.Make(100);
     }
 
     [Route("birds/[controller]")]
     public class BirdsController : Tagged
     {
+        public override string Over(int id) => Work.Make(2);
+        [HttpGet("new")] public override string Own() => Work.Make(3);
+        public override string Abstract() => Work.Make(4);
+        public override string Never() => Work.Make(100);
     }
 
     public class PlainController : ControllerBase
