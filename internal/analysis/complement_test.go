@@ -245,7 +245,7 @@ func TestComplement(t *testing.T) {
 	})
 	for _, kind := range []string{"process", "thread", "module", "namespace", "function", "type", "focus", "time",
 		"gc"} {
-		if tried[kind] == 0 {
+		if tried[kind] == 0 && !testing.Short() { // of few cases all can be without
 			t.Errorf("no session had a %s", kind)
 		}
 	}
