@@ -19,20 +19,9 @@ type pathTruth struct {
 // tree, below its caller.
 func TestAsyncPaths(t *testing.T) {
 	t.Parallel()
-	for i, o := range []dotnettest.Options{{}, {NoOptimize: true}} {
-		o.Framework = dotnettest.Net8
-		for k, runtime := range dotnettest.OneInTurn(dotnettest.NeedRuntimes(t, 8), i) {
-			flags := [][]string{{"--memory"}, {"--time", "--memory"}, nil, {"--time", "--memory", "--probes", "hooks"}}[(3*i+k)%4]
-			t.Run(strings.Join(flags, " ")+"/"+runtime.Name, func(t *testing.T) {
-				t.Parallel()
-				r := record(t, runtime.Command(dotnettest.Target(t, "AsyncPaths", o)), flags...)
-				if r.exit != 0 {
-					t.Fatalf("exit code %d\n%s%s", r.exit, r.stdout, r.stderr)
-				}
-				comparePaths(t, r, "AsyncPaths")
-			})
-		}
-	}
+	modes := [][]string{{"--memory"}, {"--time", "--memory"}, nil, {"--time", "--memory", "--probes", "hooks"}}
+	o := dotnettest.Options{Framework: dotnettest.Net8}
+	recordInTurn(t, "AsyncPaths", o, modes, 3, func(t *testing.T, r result, _ []string) { comparePaths(t, r, "AsyncPaths") })
 }
 
 // TestAsyncLanguages: the same of tasks of F# and async functions of Visual Basic.

@@ -1,6 +1,7 @@
 package e2e
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -20,23 +21,14 @@ type continuedTruth struct {
 // of the test that has ended there.
 func TestContinued(t *testing.T) {
 	t.Parallel()
-	for i, o := range []dotnettest.Options{{}, {NoOptimize: true}} {
-		o.Framework = dotnettest.Net8
-		for k, runtime := range dotnettest.OneInTurn(dotnettest.NeedRuntimes(t, 8), i) {
-			flags := [][]string{{"--memory"}, {"--time", "--memory"}, nil}[(i+k)%3]
-			t.Run(strings.Join(flags, " ")+"/"+runtime.Name, func(t *testing.T) {
-				t.Parallel()
-				r := record(t, runtime.Command(dotnettest.Target(t, "Continued", o)), flags...)
-				if r.exit != 0 {
-					t.Fatalf("exit code %d\n%s%s", r.exit, r.stdout, r.stderr)
-				}
-				truth := truthRows[continuedTruth](t, r.stdout, "continued")
-				compareContinuedTree(t, r.session, truth, len(flags) == 2)
-				compareContinuedTests(t, r.session, truth)
-				checkContinuedFramework(t, r.session)
-			})
-		}
-	}
+	modes := [][]string{{"--memory"}, {"--time", "--memory"}, nil}
+	o := dotnettest.Options{Framework: dotnettest.Net8}
+	recordInTurn(t, "Continued", o, modes, 1, func(t *testing.T, r result, mode []string) {
+		truth := truthRows[continuedTruth](t, r.stdout, "continued")
+		compareContinuedTree(t, r.session, truth, slices.Contains(mode, "--time"))
+		compareContinuedTests(t, r.session, truth)
+		checkContinuedFramework(t, r.session)
+	})
 }
 
 // compareContinuedTree looks for each function in one row of the call tree, which is not below those that ended.

@@ -184,6 +184,27 @@ func query[Row any](t *testing.T, path, sql string) []Row {
 	return decoded[Row](t, sql, text.Bytes())
 }
 
+// recordInTurn records a program, optimized and not, on the runtimes from .NET 8 on, in modes that take turns; first is
+// the one that the program without optimization begins with.
+func recordInTurn(t *testing.T, target string, o dotnettest.Options, modes [][]string, first int,
+	check func(t *testing.T, r result, mode []string)) {
+	t.Helper()
+	for i, noOptimize := range []bool{false, true} {
+		o.NoOptimize = noOptimize
+		for k, runtime := range dotnettest.OneInTurn(dotnettest.NeedRuntimes(t, 8), i) {
+			mode := modes[(i*first+k)%len(modes)]
+			t.Run(strings.Join(mode, " ")+"/"+runtime.Name, func(t *testing.T) {
+				t.Parallel()
+				r := record(t, runtime.Command(dotnettest.Target(t, target, o)), mode...)
+				if r.exit != 0 {
+					t.Fatalf("exit code %d\n%s%s", r.exit, r.stdout, r.stderr)
+				}
+				check(t, r, mode)
+			})
+		}
+	}
+}
+
 // view returns the rows of `clrprof report SESSION VIEW --json`.
 func view[Row any](t *testing.T, path string, args ...string) []Row {
 	t.Helper()

@@ -43,22 +43,13 @@ func (e *endpointTruth) said() string {
 // also after it has waited.
 func TestRoutes(t *testing.T) {
 	t.Parallel()
-	for i, o := range []dotnettest.Options{{}, {NoOptimize: true}} {
-		o.Framework, o.Web = dotnettest.Net8, true
-		for k, runtime := range dotnettest.OneInTurn(dotnettest.NeedRuntimes(t, 8), i) {
-			flags := [][]string{{"--memory"}, {"--time", "--memory"}, nil}[(i+k)%3]
-			t.Run(strings.Join(flags, " ")+"/"+runtime.Name, func(t *testing.T) {
-				t.Parallel()
-				r := record(t, runtime.Command(dotnettest.Target(t, "Routes", o)), flags...)
-				if r.exit != 0 {
-					t.Fatalf("exit code %d\n%s%s", r.exit, r.stdout, r.stderr)
-				}
-				checkSession(t, r.session)
-				compareRoutes(t, r)
-				compareEndpoints(t, r, slices.Contains(flags, "--time"))
-			})
-		}
-	}
+	modes := [][]string{{"--memory"}, {"--time", "--memory"}, nil}
+	o := dotnettest.Options{Framework: dotnettest.Net8, Web: true}
+	recordInTurn(t, "Routes", o, modes, 1, func(t *testing.T, r result, mode []string) {
+		checkSession(t, r.session)
+		compareRoutes(t, r)
+		compareEndpoints(t, r, slices.Contains(mode, "--time"))
+	})
 }
 
 // saidRoutes are the routes of methods as the session says them, by token.

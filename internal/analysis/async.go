@@ -227,7 +227,6 @@ func (t *asyncTree) findAnchors() {
 	t.anchors, t.start = map[int32][]int32{}, make([]int32, len(t.paths))
 	t.logical, t.state = make([]int32, len(t.paths)), make([]uint8, len(t.paths))
 	t.continued = newContinued(len(t.paths))
-	isResumed := func(machine int32) bool { return t.start[machine] == none }
 	for i := range int32(len(t.paths)) {
 		t.start[i], t.logical[i] = none, none
 		if t.isMachine(i) {
@@ -237,7 +236,7 @@ func (t *asyncTree) findAnchors() {
 				t.anchors[machine] = append(t.anchors[machine], anchor)
 			}
 		}
-		t.find(t.functions, t, i, isResumed)
+		t.find(t.functions, t, i, t.hasWaited)
 	}
 }
 
@@ -291,8 +290,11 @@ func (t *asyncTree) depends(path int32) []int32 {
 
 // isResumed reports whether a path is that of an async method after it had waited, and it is known where it was called.
 func (t *asyncTree) isResumed(path int32) bool {
-	return t.isMachine(path) && t.start[path] == none && len(t.anchors[t.paths[path].function]) > 0
+	return t.hasWaited(path) && len(t.anchors[t.paths[path].function]) > 0
 }
+
+// hasWaited reports whether a path is that of an async method after it had waited.
+func (t *asyncTree) hasWaited(path int32) bool { return t.isMachine(path) && t.start[path] == none }
 
 // put places a path whose dependencies are placed, but for those on itself.
 func (t *asyncTree) put(path int32) int32 {

@@ -52,8 +52,8 @@ type continued struct {
 // newContinued makes room for so many.
 func newContinued(n int) continued { return continued{make([]int32, n), make([]int32, n)} }
 
-// find finds whether one is of an end. isResumed says of a state machine whether it runs after a wait.
-func (c *continued) find(f *asyncFunctions, s stacks, i int32, isResumed func(machine int32) bool) {
+// find finds whether one is of an end. hasWaited says of a state machine whether it runs after a wait.
+func (c *continued) find(f *asyncFunctions, s stacks, i int32, hasWaited func(machine int32) bool) {
 	above, function := s.frame(i)
 	c.ended[i], c.resumer[i] = none, none
 	if function >= 0 && f.machine[function] {
@@ -64,7 +64,7 @@ func (c *continued) find(f *asyncFunctions, s stacks, i int32, isResumed func(ma
 		return
 	}
 	_, machine := s.frame(above)
-	if machine >= 0 && f.machine[machine] && isResumed(above) && f.ends(function, machine) {
+	if machine >= 0 && f.machine[machine] && hasWaited(above) && f.ends(function, machine) {
 		c.ended[i] = above
 		return
 	}
@@ -126,9 +126,9 @@ func (d *Data) returned() []int32 {
 		return d.tree.Parent
 	}
 	s, c, out := nodeStacks{d}, newContinued(d.tree.Len()), make([]int32, d.tree.Len())
-	isResumed := func(machine int32) bool { return f.startOf(s, machine) == none }
+	hasWaited := func(machine int32) bool { return f.startOf(s, machine) == none }
 	for i := range int32(len(out)) {
-		c.find(f, s, i, isResumed)
+		c.find(f, s, i, hasWaited)
 		out[i] = c.returned(i, d.tree.Parent[i])
 	}
 	return out

@@ -60,11 +60,9 @@ func newAsyncFunctions(rows []session.Function) *asyncFunctions {
 	for i := range rows {
 		r := &rows[i]
 		name := r.MetadataName()
-		mark := ""
-		if r.RawName == "MoveNext" {
-			_, mark = writtenName(r.Name)
-		}
-		f.machine[i], f.iterator[i] = mark == asyncMark || mark == asyncIteratorMark, mark != "" && mark != asyncMark
+		_, mark := writtenName(r)
+		f.iterator[i] = mark == iteratorMark || mark == asyncIteratorMark
+		f.machine[i] = mark == asyncMark || mark == asyncIteratorMark || strings.HasPrefix(mark, taskMark)
 		begins := func(prefix string) bool { return strings.HasPrefix(name, prefix) }
 		f.runtime[i], f.awaiter[i] = IsAsyncRuntime(r), slices.ContainsFunc(awaiters, begins)
 		f.start[i] = f.runtime[i] && (r.RawName == "Start" || begins(iteratorBuilder+"MoveNext"))
@@ -88,18 +86,21 @@ const (
 // taskMark begins the mark of the state machine of a task of F#, which ends with its line: " [task @14]".
 const taskMark = " [task @"
 
-// writtenName splits the name of a state machine into that of its method and its mark; "": it is none. A task of F# is
-// marked as an async method.
-func writtenName(name string) (method, mark string) {
-	for _, mark := range []string{asyncMark, iteratorMark, asyncIteratorMark} {
-		if method, is := strings.CutSuffix(name, mark); is {
-			return method, mark
-		}
-	}
-	if i := strings.LastIndex(name, taskMark); i >= 0 {
-		return name[:i], asyncMark
+// WrittenName splits the name of a body that a compiler made of a method into that of the method, which a person wrote,
+// and a mark, such as " [async]"; "": it is none.
+func WrittenName(name string) (method, mark string) {
+	if at := strings.LastIndex(name, " ["); at >= 0 && strings.HasSuffix(name, "]") {
+		return name[:at], name[at:]
 	}
 	return name, ""
+}
+
+// writtenName is WrittenName of a state machine, and the name of any other function, whatever it ends with.
+func writtenName(f *session.Function) (method, mark string) {
+	if f.RawName != "MoveNext" {
+		return f.Name, ""
+	}
+	return WrittenName(f.Name)
 }
 
 // addNext takes the functions that ask an async iterator for its next element, or end it, for code of the runtime: the
@@ -138,7 +139,7 @@ func (f *asyncFunctions) addStubs() {
 	machines := map[method][]int32{}
 	for i := range f.rows {
 		if r := &f.rows[i]; f.machine[i] && !f.iterator[i] {
-			name, _ := writtenName(r.Name)
+			name, _ := writtenName(r)
 			key := method{r.Process, r.Module, name}
 			machines[key] = append(machines[key], int32(i))
 		}
@@ -165,7 +166,7 @@ func (f *asyncFunctions) isStub(function, machine int32) bool {
 		return false
 	}
 	stub, m := &f.rows[function], &f.rows[machine]
-	method, _ := writtenName(m.Name)
+	method, _ := writtenName(m)
 	return stub.Module == m.Module && stub.Name == method || isStubOf(stub, m)
 }
 

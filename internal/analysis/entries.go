@@ -101,7 +101,7 @@ func (t *entryTree) findEntries(kind EntryKind) {
 		if t.entry[i] = none; kind.name(f) == "" {
 			continue
 		}
-		name, mark := writtenName(f.Name)
+		name, mark := writtenName(f)
 		k := key{f.Process, f.Module, name}
 		n, known := at[k]
 		if !known {
@@ -157,9 +157,6 @@ func (t *entryTree) ownerOf(path int32) int32 {
 	}
 	return owner
 }
-
-// hasWaited reports whether a path is that of an async method after it had waited, if none of its calls is known, too.
-func (t *entryTree) hasWaited(path int32) bool { return t.isMachine(path) && t.start[path] == none }
 
 // sum adds up the paths of each owner.
 func (t *entryTree) sum() *Entries {

@@ -428,10 +428,7 @@ func functionNames(f *session.Function, module string) pattern.Names {
 // compiler took apart, such as [async], and without its parameters: who names the method means both.
 func shownNames(f *session.Function) pattern.Names {
 	shown := f.DisplayName()
-	method := shown
-	if at := strings.LastIndex(shown, " ["); at >= 0 && strings.HasSuffix(shown, "]") {
-		method = shown[:at]
-	}
+	method, _ := WrittenName(shown)
 	return pattern.NamesOf(shown, method, withoutParameters(method))
 }
 

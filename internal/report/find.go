@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/clrprof/clrprof/internal/analysis"
 	"github.com/clrprof/clrprof/internal/report/names"
 )
 
@@ -41,7 +42,7 @@ func find[ID ~int64 | ~uint32](what, wanted string, ids []ID, name func(ID) stri
 	slices.SortStableFunc(part, func(x, y ID) int { return cmp.Compare(weight(y), weight(x)) })
 	var names []string
 	for _, id := range part {
-		if n := method(name(id)); !slices.Contains(names, n) {
+		if n, _ := analysis.WrittenName(name(id)); !slices.Contains(names, n) {
 			names = append(names, n)
 		}
 		if len(names) > maxCandidates {
@@ -61,13 +62,4 @@ func find[ID ~int64 | ~uint32](what, wanted string, ids []ID, name func(ID) stri
 		return nil, Unknown(what, wanted, all)
 	}
 	return nil, &UnknownError{What: what, Name: wanted, Candidates: names, Ambiguous: true}
-}
-
-// method is the name of a function without what says that it is the body of a method that the compiler took apart, such
-// as [async]: who names the method means both.
-func method(name string) string {
-	if at := strings.LastIndex(name, " ["); at >= 0 && strings.HasSuffix(name, "]") {
-		return name[:at]
-	}
-	return name
 }
