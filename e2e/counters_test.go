@@ -41,10 +41,11 @@ func TestCounters(t *testing.T) {
 		return query[row](t, x.session, "SELECT coalesce(min(value), 0) AS first, coalesce(max(value), 0) AS last, "+
 			"coalesce(max(value), 0) AS most, count(*) AS n FROM counters WHERE name = '"+name+"'")[0]
 	}
-	if filesAfter-filesBefore < 37 || of("process.open_files").Most < int64(filesBefore)+37 ||
-		of("process.open_files").Most > int64(filesAfter)+2 {
-		t.Errorf("%d files open, then %d; the samples say %d at most", filesBefore, filesAfter,
-			of("process.open_files").Most)
+	// For moments the runtime has more files open than those: the time in which the program computes decides.
+	opened := query[struct{ Value int }](t, x.session, "SELECT value, count(*) AS n FROM counters "+
+		"WHERE name = 'process.open_files' GROUP BY value ORDER BY n DESC, value LIMIT 1")[0].Value
+	if filesAfter-filesBefore < 37 || opened < filesBefore+37 || max(opened-filesAfter, filesAfter-opened) > 2 {
+		t.Errorf("%d files open, then %d; most samples say %d", filesBefore, filesAfter, opened)
 	}
 	if n := of("process.threads"); n.Most < int64(threadsAfter) || n.Most > int64(threadsAfter)+8 || n.Most < 11 {
 		t.Errorf("%d threads, the samples say %d", threadsAfter, n.Most)

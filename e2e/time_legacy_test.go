@@ -43,7 +43,7 @@ func TestTimeLegacyExceptions(t *testing.T) {
 		t.Run(p.name, func(t *testing.T) {
 			t.Parallel()
 			stacks := func(runtime dotnettest.Runtime, w way) map[string]begunEnded {
-				cmd := runtime.Command(p.dll, p.times)
+				cmd := madeCommand(runtime, p.dll, p.times)
 				cmd.Env = append(cmd.Env, w.env...)
 				r := mustRecordTime(t, cmd, append([]string{"--memory"}, p.flags...)...)
 				compareCalls(t, r, p.module)
