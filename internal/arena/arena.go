@@ -300,6 +300,20 @@ func Timing(t *wire.Timing) wire.Timing {
 	return out
 }
 
+// Counted returns a number, never 0, that is hardly ever the same again once a timing has counted more. Waits says
+// whether the operating system has acted in its intervals: what is known of that can change by itself.
+func Counted(t *wire.Timing) (short uint32, waits bool) {
+	const odd = 0x9E3779B97F4A7C15 // each step is reversible
+	number := uint64(0)
+	for _, v := range [...]uint64{atomic.LoadUint64(&t.Calls), atomic.LoadUint64(&t.Ended),
+		atomic.LoadUint64(&t.LeadElapsed), atomic.LoadUint64(&t.TailElapsed), atomic.LoadUint64(&t.Folded)} {
+		number = (number ^ v) * odd
+		number ^= number >> 32
+	}
+	return uint32(number) | 1, atomic.LoadUint64(&t.LeadWaited)|atomic.LoadUint64(&t.TailWaited) != 0 ||
+		atomic.LoadUint32(&t.LeadWaits)|atomic.LoadUint32(&t.TailWaits) != 0
+}
+
 // Waits reads a row of waits while its thread may change it, each field whole.
 func Waits(w *wire.Waits) wire.Waits {
 	return wire.Waits{Intervals: atomic.LoadUint64(&w.Intervals), Voluntary: atomic.LoadUint64(&w.Voluntary),

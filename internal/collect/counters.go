@@ -4,8 +4,10 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"sync/atomic"
 
 	"github.com/clrprof/clrprof/internal/arena"
+	"github.com/clrprof/clrprof/internal/pieces"
 	"github.com/clrprof/clrprof/internal/quantity"
 	"github.com/clrprof/clrprof/internal/recording"
 	"github.com/clrprof/clrprof/internal/session"
@@ -15,28 +17,73 @@ import (
 // count adds up the counters of the arena by the session's timings, and notes those whose calls ended since the last
 // sync, or in the last one all.
 func (t *times) count(r *Recorder, p *process, rows []wire.Timing, last bool) error {
+	t.findGrown(p, rows, last)
 	t.sums.reset(p.rec.Timings())
 	t.folds.Reset(t.folds.Len())
 	read := waitsOf{arena: p.arena, rows: p.arena.Waits()}
 	for i := range t.taken.Len() {
 		r.report(partCount, i, t.taken.Len())
-		x := arena.Timing(&rows[i])
-		n := t.taken.At(i)
-		err := t.addTail(&read, int(n.own()), &x)
-		if err == nil && n.lead != none {
-			err = t.addLead(&read, int(n.lead), &x, n.folded())
-		}
-		if err == nil && x.Parent == 0 && x.LeadElapsed != 0 {
-			err = fmt.Errorf("%w: time before a root", wire.ErrCorrupt)
-		}
+		err := t.addOne(&read, i, &rows[i])
 		if err == nil {
-			err = t.addFolded(p, i, x.Inclusive)
+			err = t.addFolded(p, i, atomic.LoadUint32(&rows[i].Inclusive))
 		}
 		if err != nil {
 			return fmt.Errorf("timing %d: %w", i+1, err)
 		}
 	}
 	return t.findEnded(p, rows, last)
+}
+
+// findGrown finds the rows of which something may have been counted since the last sync. Most programs call the same
+// few functions for a while, so these are few of millions. In the last sync it is all of them: then nothing is left out
+// even if two numbers of arena.Counted should be the same.
+func (t *times) findGrown(p *process, rows []wire.Timing, last bool) {
+	t.grown = make([]bool, p.rec.Timings())
+	if last {
+		t.seen = pieces.List[uint32]{}
+		for i := range t.grown {
+			t.grown[i] = true
+		}
+		return
+	}
+	for t.seen.Len() < t.taken.Len() {
+		t.seen.Add(0)
+	}
+	for i := range t.taken.Len() {
+		number, waits := arena.Counted(&rows[i])
+		seen := t.seen.At(i)
+		if number == *seen && !waits {
+			continue
+		}
+		*seen = number
+		n := t.taken.At(i)
+		t.grown[n.own()] = true
+		if n.lead != none {
+			t.grown[n.lead] = true
+		}
+	}
+}
+
+// addOne adds up the counters of a timing for those of its rows that may have grown.
+func (t *times) addOne(read *waitsOf, i int, row *wire.Timing) error {
+	n := t.taken.At(i)
+	own, lead := t.grown[n.own()], n.lead != none && t.grown[n.lead]
+	if !own && !lead {
+		return nil
+	}
+	x := arena.Timing(row)
+	if x.Parent == 0 && x.LeadElapsed != 0 {
+		return fmt.Errorf("%w: time before a root", wire.ErrCorrupt)
+	}
+	if own {
+		if err := t.addTail(read, int(n.own()), &x); err != nil {
+			return err
+		}
+	}
+	if lead {
+		return t.addLead(read, int(n.lead), &x, n.folded())
+	}
+	return nil
 }
 
 // findEnded notes the timings of those rows of which calls ended since the last sync. In the last one also of those of
@@ -48,6 +95,9 @@ func (t *times) findEnded(p *process, rows []wire.Timing, last bool) error {
 	changed, count := make([]bool, p.rec.Timings()), 0
 	for i := range t.taken.Len() {
 		own := t.taken.At(i).own()
+		if !t.grown[own] {
+			continue
+		}
 		before := p.rec.Ended(int(own))
 		ended := t.sums.ended(int(own))
 		changed[own] = changed[own] || ended != uint64(before)

@@ -434,7 +434,7 @@ func TestSchedule(t *testing.T) {
 	const second = quantity.Nanoseconds(1_000_000_000)
 	slices, day := 0, 24*60*60*second
 	for age := quantity.Nanoseconds(0); age < day; slices++ {
-		next := recording.Schedule(age)
+		next := recording.Schedule(age, 0)
 		if next-age < second || (age > 100*second && next-age > age/50) {
 			t.Fatalf("after %v comes %v", age, next)
 		}
@@ -443,7 +443,16 @@ func TestSchedule(t *testing.T) {
 	if slices < 300 || slices > 500 {
 		t.Errorf("%d slices in a day", slices)
 	}
-	if next := recording.Schedule(0); next != second {
-		t.Errorf("the first slice is %v long", next)
+	for _, tt := range []struct{ age, look, slice quantity.Nanoseconds }{
+		{0, 0, second},
+		{0, second / 10, second},
+		{20 * second, second / 2, 4 * second},
+		{20 * second, 3 * second, 10 * second},
+		{1000 * second, second, 20 * second},
+	} {
+		if next := recording.Schedule(tt.age, tt.look); next-tt.age != tt.slice {
+			t.Errorf("at the age of %v, after a look of %v, a slice is %v long, want %v", tt.age, tt.look,
+				next-tt.age, tt.slice)
+		}
 	}
 }

@@ -197,9 +197,9 @@ func record(o Options, w *session.Writer, directory string, start quantity.Nanos
 	}()
 	groups := o.watchGroups(directory)
 	defer groups.close()
-	for age := quantity.Nanoseconds(0); ; {
+	for age, spent := quantity.Nanoseconds(0), quantity.Nanoseconds(0); ; {
 		// only what is synced after the target's end is all there is
-		last, done, flush, err := r.rest(o, start+recording.Schedule(age), groups, h, t, res)
+		last, done, flush, err := r.rest(o, start+recording.Schedule(age, spent), groups, h, t, res)
 		if err != nil {
 			return fmt.Errorf("%w: %w", ErrWrite, err)
 		}
@@ -210,7 +210,9 @@ func record(o Options, w *session.Writer, directory string, start quantity.Nanos
 			r.OnNamed(o.OnNamed)
 			traced.drainLast()
 		}
+		spent = processorTime()
 		err = r.sync(now, last)
+		spent = processorTime() - spent
 		if err == nil && last {
 			err = r.lastLook(now)
 		}
@@ -364,6 +366,9 @@ func (r *Recorder) due(asked, starts bool) (done bool, err error) {
 	}
 	return false, r.look(Monotonic())
 }
+
+// processorTime is what this process has used.
+func processorTime() quantity.Nanoseconds { return clockTime(unix.CLOCK_PROCESS_CPUTIME_ID) }
 
 // asleep is for how long the machine has been suspended since its start: CLOCK_BOOTTIME counts that, CLOCK_MONOTONIC
 // does not.

@@ -23,11 +23,13 @@ type times struct {
 	closed bool // the process is over, or the recording is: what is written is all there is
 
 	taken pieces.List[taken]  // by index in the arena
+	seen  pieces.List[uint32] // by index in the arena: arena.Counted as of the last sync
 	below sparse              // by index in the arena, of those with folded calls: see findFolded
 	noted pieces.List[uint64] // by index in the arena: the digest of the extremes that are written
 	ended []int32             // of which calls ended since the last sync: indexes in the arena, in the order of rows
+	grown []bool              // by index in the recording: of which something may have been counted since the last sync
 
-	sums   counterSums // by index in the recording, of the whole run: room for one sync
+	sums   counterSums // by index in the recording, of those that may have grown, of the whole run: room for one sync
 	folded sparse      // index in folds, by index in the recording
 	// inclusive times of folded calls, of the whole run: room for one sync
 	folds pieces.Packed[recording.SmallInclusive, inclusiveSum]
@@ -215,19 +217,23 @@ func (t *times) callSite(p *process, caller place, x *wire.Timing) (session.Node
 // grow tells what timings have counted. Counters are converted as they are in sum, so that the slices add up to the
 // conversion of the sum.
 func (t *times) grow(r *Recorder, p *process, last bool) error {
-	rows := p.rec.Timings()
-	totals := make([]session.TimingValue, min(timingsAtOnce, rows))
-	for first := 0; first < rows; first += timingsAtOnce {
-		r.report(partGrowth, first, rows)
-		some := totals[:min(timingsAtOnce, rows-first)]
-		for i := range some {
-			if err := t.value(first+i, &some[i]); err != nil {
+	rows, totals := make([]int32, 0, timingsAtOnce), [timingsAtOnce]session.TimingValue{}
+	for i, grown := range t.grown {
+		if grown {
+			if err := t.value(i, &totals[len(rows)]); err != nil {
 				return err
 			}
+			rows = append(rows, int32(i))
 		}
-		if err := p.rec.GrowTimings(first, some, last); err != nil {
+		if len(rows) < timingsAtOnce && i+1 < len(t.grown) {
+			continue
+		}
+		r.report(partGrowth, i, len(t.grown))
+		if err := p.rec.GrowTimings(rows, totals[:len(rows)], last); err != nil {
 			return err
 		}
+		rows = rows[:0]
 	}
+	t.grown = nil
 	return p.rec.WriteGrown()
 }

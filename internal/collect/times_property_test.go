@@ -2,6 +2,7 @@ package collect_test
 
 import (
 	"fmt"
+	"maps"
 	"math"
 	"os"
 	"path/filepath"
@@ -209,7 +210,8 @@ func (p *program) end(ticks uint64) {
 	}
 }
 
-// TestTimeProperty: whatever a program calls, and whenever it is looked at, the session says what was called.
+// TestTimeProperty: whatever a program calls, and whenever it is looked at, the session says what was called, and what
+// of it up to then.
 func TestTimeProperty(t *testing.T) {
 	dir := arenaDirectory(t)
 	n := 0
@@ -222,6 +224,7 @@ func TestTimeProperty(t *testing.T) {
 		p.a.Header.PID = uint32(os.Getpid())
 		path := filepath.Join(r.dir, "1-1.arena")
 		ticks := rapid.Uint64Range(0, 5000)
+		var looks []map[string]row // what had been counted when it was looked at
 		for step := range rapid.IntRange(0, 120).Draw(rt, "steps") {
 			i, acted := rapid.IntRange(0, 1).Draw(rt, "thread"), rapid.IntRange(0, 3).Draw(rt, "acted") == 0
 			d, what := ticks.Draw(rt, "ticks"), rapid.IntRange(0, 10).Draw(rt, "what")
@@ -230,6 +233,7 @@ func TestTimeProperty(t *testing.T) {
 			case what == 0:
 				write(t, p.a, path)
 				r.sync(quantity.Nanoseconds(1000 * (step + 1)))
+				looks = append(looks, p.counted())
 			case what < 6 && depth < 12:
 				f := rapid.SampledFrom([]uint32{mainFunction, workFunction, sleepFunction, backFunction}).Draw(rt,
 					"function")
@@ -250,6 +254,11 @@ func TestTimeProperty(t *testing.T) {
 		want := p.wanted()
 		if diff := cmp.Diff(want, recorded(t, s, want)); diff != "" {
 			rt.Fatal(diff)
+		}
+		for i, want := range looks {
+			if diff := cmp.Diff(want, countedUntil(t, s, session.SliceID(i+1))); diff != "" {
+				rt.Fatalf("look %d of %d: %s", i+1, len(looks), diff)
+			}
 		}
 		if t.Failed() {
 			rt.FailNow()
@@ -284,9 +293,34 @@ func (p *program) wanted() map[string]row {
 	return out
 }
 
-// recorded is the same, from a session. Waited time is rounded to stay within elapsed time in each slice: where it is
-// right but for that, it is that of want.
-func recorded(t *testing.T, s *session.Session, want map[string]row) map[string]row {
+// counted is what has been counted so far, of what a look always sees all.
+func (p *program) counted() map[string]row {
+	out := map[string]row{}
+	for key, r := range p.wanted() {
+		if r = (row{Calls: r.Calls, Ended: r.Ended, Made: r.Made, Elapsed: r.Elapsed}); r != (row{}) {
+			out[key] = r
+		}
+	}
+	return out
+}
+
+// countedUntil is the same, from the slices of a session up to one.
+func countedUntil(t *testing.T, s *session.Session, last session.SliceID) map[string]row {
+	t.Helper()
+	keys, out := timingKeys(t, s), map[string]row{}
+	for _, v := range get[session.TimingValue](t)(s.TimingValues()) {
+		if v.Slice <= last {
+			r := out[keys[v.Timing]]
+			r.Calls, r.Ended, r.Made, r.Elapsed = r.Calls+v.Calls, r.Ended+v.Ended, r.Made+v.Made, r.Elapsed+v.Elapsed
+			out[keys[v.Timing]] = r
+		}
+	}
+	maps.DeleteFunc(out, func(_ string, r row) bool { return r == row{} })
+	return out
+}
+
+// timingKeys are the keys of a session's timings in the program's truth.
+func timingKeys(t *testing.T, s *session.Session) map[session.TimingID]string {
 	t.Helper()
 	at := map[session.InstructionID]string{0: ""}
 	for _, i := range get[session.Instruction](t)(s.Instructions()) {
@@ -296,10 +330,18 @@ func recorded(t *testing.T, s *session.Session, want map[string]row) map[string]
 	for _, n := range get[session.Node](t)(s.Nodes()) {
 		paths[n.ID] = fmt.Sprint(paths[n.Parent], "/", n.Function, at[n.Instruction])
 	}
-	keys, out := map[session.TimingID]string{}, map[string]row{}
+	keys := map[session.TimingID]string{}
 	for _, x := range get[session.Timing](t)(s.Timings()) {
 		keys[x.ID] = fmt.Sprint(x.Thread-1, " ", paths[x.Node])
 	}
+	return keys
+}
+
+// recorded is the same as wanted, from a session. Waited time is rounded to stay within elapsed time in each slice: where it is
+// right but for that, it is that of want.
+func recorded(t *testing.T, s *session.Session, want map[string]row) map[string]row {
+	t.Helper()
+	keys, out := timingKeys(t, s), map[string]row{}
 	for _, v := range get[session.TimingValue](t)(s.TimingValues()) {
 		r := out[keys[v.Timing]]
 		r.Calls, r.Ended, r.Made, r.Switches = r.Calls+v.Calls, r.Ended+v.Ended, r.Made+v.Made, r.Switches+v.Intervals

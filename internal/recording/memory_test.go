@@ -20,21 +20,21 @@ func TestMemoryOfTimings(t *testing.T) {
 	const timings, most = 1 << 18, 55
 	before := uint64(0)
 	err := s.r.Batch(func() error {
-		values := make([]session.TimingValue, 1<<10)
+		values, rows := make([]session.TimingValue, 1<<10), make([]int32, 1<<10)
 		for i := range timings {
 			node := s.process.Node(s.inner, s.work, session.InstructionID(i+1))
 			if _, err := s.process.Timing(s.thread.ID(), node); err != nil {
 				return err
 			}
 			n := i % len(values)
-			values[n] = session.TimingValue{Calls: 1, Ended: 1, Elapsed: 100}
+			values[n], rows[n] = session.TimingValue{Calls: 1, Ended: 1, Elapsed: 100}, int32(i)
 			if n+1 < len(values) {
 				continue
 			}
 			if err := s.process.WriteTimings(); err != nil {
 				return err
 			}
-			if err := s.process.GrowTimings(i-n, values, false); err != nil {
+			if err := s.process.GrowTimings(rows, values, false); err != nil {
 				return err
 			}
 			if i+1 == timings/2 { // what is written has made its buffers

@@ -135,10 +135,19 @@ func (r *Recording) EndSlice(end quantity.Nanoseconds) error {
 	return r.w.InsertSlices([]session.Slice{slice})
 }
 
-// Schedule says when the slice after one that ended at the given age of the session should end: every second at
-// first, later after a fiftieth of the age, so a day of recording has about 400 slices.
-func Schedule(age quantity.Nanoseconds) quantity.Nanoseconds {
-	return age + max(second, age/50)
+// Looking at a process competes with it for processors, and writes what has changed since the last look, so slices are
+// longer where that is much: a look has an eighth of a processor. But nobody waits for more than ten seconds.
+const (
+	restForLook   = 8
+	longestForIt  = 10 * second
+	partOfSession = 50
+)
+
+// Schedule says when the slice after one that ended at the given age of the session should end, and in which looking at
+// what is recorded took so much of a processor: every second at first, later after a fiftieth of the age, so a day of
+// recording has about 400 slices.
+func Schedule(age, look quantity.Nanoseconds) quantity.Nanoseconds {
+	return age + max(second, age/partOfSession, min(restForLook*look, longestForIt))
 }
 
 // growth is what is new of the sites in a slice, as far as it is not written.

@@ -207,7 +207,7 @@ func TestSecondSourceTime(t *testing.T) {
 		return errors.Join(errs[0], errs[1],
 			p.WriteTime(session.ProcessTime{Clock: session.ClockMonotonic, TicksPerSec: 1e9,
 				Instrument: session.InstrumentAll}),
-			p.WriteTimings(), p.GrowTimings(0, []session.TimingValue{{Calls: 1, Made: 2, Elapsed: 300},
+			p.WriteTimings(), p.GrowTimings([]int32{0, 1}, []session.TimingValue{{Calls: 1, Made: 2, Elapsed: 300},
 				{Calls: 2, Ended: 2, Elapsed: 100}}, false), p.WriteGrown())
 	}))
 	if i, err := p.Timing(s.thread.ID(), s.inner); i != 1 || err != nil {
@@ -218,7 +218,7 @@ func TestSecondSourceTime(t *testing.T) {
 		ApplicationInclusive: session.Range{Min: 50, Max: 50}, ApplicationExclusive: session.Range{Min: 50, Max: 50},
 		CPUInclusive: session.Range{Min: 50, Max: 50}, CPUExclusive: session.Range{Min: 50, Max: 50}}
 	s.must(s.slice(2000, func() error {
-		return errors.Join(p.GrowTimings(0, []session.TimingValue{{Calls: 1, Made: 3, Elapsed: 900},
+		return errors.Join(p.GrowTimings([]int32{0, 1}, []session.TimingValue{{Calls: 1, Made: 3, Elapsed: 900},
 			{Calls: 3, Ended: 3, Elapsed: 150}}, true), p.WriteGrown(),
 			p.ReplaceExtremes([]session.TimingExtreme{{Timing: p.TimingID(1), Extremes: extremes}}),
 			p.WriteRunning([]session.TimingRunning{{Timing: p.TimingID(0), Calls: 1}}))

@@ -143,12 +143,12 @@ func (p *Process) WriteTimings() error {
 	return err
 }
 
-// GrowTimings takes what timings, from the one with the index first on, have counted up to now; last: nothing comes
-// after this. Totals need neither slice nor id.
-func (p *Process) GrowTimings(first int, totals []session.TimingValue, last bool) error {
+// GrowTimings takes what the timings with these indexes have counted up to now; last: nothing comes after this. Totals
+// need neither slice nor id.
+func (p *Process) GrowTimings(rows []int32, totals []session.TimingValue, last bool) error {
 	t, r := &p.timings, p.recording
 	for k := range totals {
-		total, i := &totals[k], first+k
+		total, i := &totals[k], int(rows[k])
 		if t.isCounted(i, total) {
 			continue
 		}
