@@ -171,7 +171,7 @@ HOT uint32_t fold_find(const struct timer *t, uint32_t function)
     if (!folded && (!is_marked(t) || timing_at(top->timing)->inclusive == 0))
         return 0;
     uint32_t caller = folded ? timing_at(top->timing)->callee : t->levels[top - t->bottom].function;
-    uint32_t number = find_timing(t, caller, function, 0), callee = number == 0 ? 0 : timing_at(number)->callee;
+    uint32_t number = called_next(t, caller, function, 0), callee = number == 0 ? 0 : timing_at(number)->callee;
     if (callee == 0)
         return 0;
     if (!folded && !__atomic_load_n(&paths_are_full, __ATOMIC_RELAXED) && timing_at(callee)->present == 0)

@@ -1,22 +1,5 @@
 /* The usual case of the hooks, which time.c includes twice: as it is, and with a call trace. So what records without a trace has
  * nothing of it, not even a question. HOOK(name) is the function's name, TRACED 0 or 1. */
-/* The timing of a call by the innermost activation. Functions mostly call what they called last time, in the same order,
- * so timings are linked in that order: the table, of which each slot is another cache line, is the second choice. Above
- * the top there is still the activation of the call that ended last, which had no timing if there was no room. */
-HOT static inline __attribute__((always_inline)) uint32_t HOOK(find_called)(const struct timer *t, const struct wire_activation *top, uint32_t function, uintptr_t return_address)
-{
-    if (UNLIKELY(top->timing == 0))
-        return function == 0 ? 0 : find_timing(t, 0, function, 0); /* the root of folded calls has function 0 */
-    uint32_t last = top->children != 0 ? top[1].timing : 0;
-    uint32_t *link = last != 0 ? &timing_at(last)->next : &timing_at(top->timing)->first, number = *link;
-    if (LIKELY(number != 0) && LIKELY(is_timing(number, top->timing, function, return_address)))
-        return number;
-    number = find_timing(t, top->timing, function, return_address);
-    if (number != 0)
-        *link = number;
-    return number;
-}
-
 HOT void HOOK(enter)(const struct method *m, uintptr_t sp)
 {
     struct timer *t = current_timer;
@@ -48,8 +31,10 @@ HOT void HOOK(enter)(const struct method *m, uintptr_t sp)
     } while (UNLIKELY(*t->word != word));
     uint64_t interval = now - c->last;
     uint32_t number = 0, flags = m->boundary ? WIRE_ACTIVATION_BOUNDARY : 0, lead = 0;
-    if (LIKELY((top->flags & WIRE_ACTIVATION_FOLDED) == 0))
-        number = lead = HOOK(find_called)(t, top, m->function, return_address_of(top, sp));
+    if (UNLIKELY(top->timing == 0)) /* the root of folded calls has function 0 */
+        number = lead = m->function == 0 ? 0 : find_timing(t, 0, m->function, 0);
+    else if (LIKELY((top->flags & WIRE_ACTIVATION_FOLDED) == 0))
+        number = lead = called_next(t, top->timing, m->function, return_address_of(top, sp));
     if (UNLIKELY(number == 0 && t->truncated != 0 && top->timing != 0 && m->function != 0))
         number = fold_find(t, m->first);
     if (UNLIKELY(word != t->expect || interval > t->gap || number == 0 || top == t->limit || !is_quick) ||

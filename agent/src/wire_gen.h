@@ -653,22 +653,22 @@ struct wire_inclusive {
     uint64_t calls; /* these, and all calls within them */
     uint64_t elapsed; /* ticks */
     uint64_t waited; /* of these, in intervals in which the operating system acted */
-    struct wire_waits waits; /* what it did there */
     uint64_t each_calls; /* of a pair of functions: as Calls, but for each call by itself, also within another one */
     uint64_t each_elapsed; /* the same of Elapsed */
     uint64_t each_waited; /* the same of Waited */
     uint64_t each_off; /* the same of Waits.Blocked and Waits.Ready */
+    struct wire_waits waits; /* of the intervals of Waited: what it did there */
 };
 _Static_assert(sizeof(struct wire_inclusive) == 120, "layout");
 _Static_assert(offsetof(struct wire_inclusive, times) == 0, "layout");
 _Static_assert(offsetof(struct wire_inclusive, calls) == 8, "layout");
 _Static_assert(offsetof(struct wire_inclusive, elapsed) == 16, "layout");
 _Static_assert(offsetof(struct wire_inclusive, waited) == 24, "layout");
-_Static_assert(offsetof(struct wire_inclusive, waits) == 32, "layout");
-_Static_assert(offsetof(struct wire_inclusive, each_calls) == 88, "layout");
-_Static_assert(offsetof(struct wire_inclusive, each_elapsed) == 96, "layout");
-_Static_assert(offsetof(struct wire_inclusive, each_waited) == 104, "layout");
-_Static_assert(offsetof(struct wire_inclusive, each_off) == 112, "layout");
+_Static_assert(offsetof(struct wire_inclusive, each_calls) == 32, "layout");
+_Static_assert(offsetof(struct wire_inclusive, each_elapsed) == 40, "layout");
+_Static_assert(offsetof(struct wire_inclusive, each_waited) == 48, "layout");
+_Static_assert(offsetof(struct wire_inclusive, each_off) == 56, "layout");
+_Static_assert(offsetof(struct wire_inclusive, waits) == 64, "layout");
 
 struct wire_counts {
     uint64_t lead[6]; /* in the intervals of Timing.LeadElapsed */

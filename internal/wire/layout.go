@@ -644,11 +644,11 @@ type Inclusive struct {
 	Calls       uint64 `doc:"these, and all calls within them"`
 	Elapsed     uint64 `doc:"ticks"`
 	Waited      uint64 `doc:"of these, in intervals in which the operating system acted"`
-	Waits       Waits  `doc:"what it did there"`
 	EachCalls   uint64 `doc:"of a pair of functions: as Calls, but for each call by itself, also within another one"`
 	EachElapsed uint64 `doc:"the same of Elapsed"`
 	EachWaited  uint64 `doc:"the same of Waited"`
 	EachOff     uint64 `doc:"the same of Waits.Blocked and Waits.Ready"`
+	Waits       Waits  `doc:"of the intervals of Waited: what it did there"`
 }
 
 // Clock is where a thread stands. One thread writes it.
