@@ -446,8 +446,8 @@ func TestSchedule(t *testing.T) {
 	for _, tt := range []struct{ age, look, slice quantity.Nanoseconds }{
 		{0, 0, second},
 		{0, second / 10, second},
-		{20 * second, second / 2, 4 * second},
-		{20 * second, 3 * second, 10 * second},
+		{20 * second, second / 2, 2 * second},
+		{20 * second, 3 * second, 5 * second},
 		{1000 * second, second, 20 * second},
 	} {
 		if next := recording.Schedule(tt.age, tt.look); next-tt.age != tt.slice {

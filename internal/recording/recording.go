@@ -136,10 +136,11 @@ func (r *Recording) EndSlice(end quantity.Nanoseconds) error {
 }
 
 // Looking at a process competes with it for processors, and writes what has changed since the last look, so slices are
-// longer where that is much: a look has an eighth of a processor. But nobody waits for more than ten seconds.
+// longer where that is much: a look has a quarter of a processor. But nobody waits for more than five seconds, and what
+// is new is not all left for the last look.
 const (
-	restForLook   = 8
-	longestForIt  = 10 * second
+	restForLook   = 4
+	longestForIt  = 5 * second
 	partOfSession = 50
 )
 
