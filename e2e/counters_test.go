@@ -41,7 +41,7 @@ func TestCounters(t *testing.T) {
 		return query[row](t, x.session, "SELECT coalesce(min(value), 0) AS first, coalesce(max(value), 0) AS last, "+
 			"coalesce(max(value), 0) AS most, count(*) AS n FROM counters WHERE name = '"+name+"'")[0]
 	}
-	// For moments the runtime has more files open than those: the time in which the program computes decides.
+	// The runtime opens other files for moments, so what most samples have is compared.
 	opened := query[struct{ Value int }](t, x.session, "SELECT value, count(*) AS n FROM counters "+
 		"WHERE name = 'process.open_files' GROUP BY value ORDER BY n DESC, value LIMIT 1")[0].Value
 	if filesAfter-filesBefore < 37 || opened < filesBefore+37 || max(opened-filesAfter, filesAfter-opened) > 2 {

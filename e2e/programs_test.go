@@ -53,9 +53,10 @@ func TestPrograms(t *testing.T) {
 	}
 }
 
-// madeCommand runs a made-up program, or another one that throws much. On .NET 9 no collection may run beside it: where one does while the runtime calls
-// handlers, it can miss an object that a later handler uses, and the program crashes, without a profiler too (3 of 142
-// runs of one with a thread that collects all the time). That is dotnet/runtime#110769, mended in 10.
+// madeCommand runs a made-up program, or another one that throws much. On .NET 9 no collection may run beside it: where
+// one does while the runtime calls handlers, it can miss an object that a later handler uses, and the program crashes,
+// without a profiler too (3 of 142 runs of one with a thread that collects all the time). That is
+// dotnet/runtime#110769, mended in 10.
 func madeCommand(runtime dotnettest.Runtime, dll, times string) *exec.Cmd {
 	cmd := runtime.Command(dll, times)
 	if runtime.Major() == 9 {

@@ -151,7 +151,7 @@ func compareSystemTruth(t *testing.T, r result, rows []systemRow) {
 				t.Errorf("%s in %s: %d %s, want %d to %d", w.Name, w.Thread, n, name, least[name], most[name])
 			}
 		}
-		// A thread that another one is given the processor of when it is about to sleep may find that its time is over.
+		// A thread that is preempted when it is about to sleep can find that its time is over: then it does not wait.
 		touched, waited := w.Calls*5, w.Calls
 		if strings.HasSuffix(w.Name, ".Touch") && sum["minor faults"] < touched ||
 			strings.HasSuffix(w.Name, ".Wait") && sum["waits"]+sum["preemptions"] < waited {

@@ -62,13 +62,18 @@ func checkJumps(t *testing.T, path string, lost map[string]loss) {
 	}
 }
 
-// tailCall is a function that calls another one: how often, and what that took. Longest is that of one pair of
-// functions with these names: calls of another pair can be within its calls, and their time is in the sum twice.
+// tailCall is a function that calls another one: how often, and what that took at least.
 type tailCall struct {
 	Caller, Callee string
 	Calls          int64
 	Elapsed        int64
-	Longest        int64
+}
+
+// tailCalls is what all functions with two names took. Longest is what two of them took: calls of others can be within
+// theirs, and are in the sum twice.
+type tailCalls struct {
+	tailCall
+	Longest int64
 }
 
 // tailRounds counts the calls of three functions that call each other.
@@ -99,8 +104,8 @@ func tailOutput() string {
 func checkTails(t *testing.T, path string, boundary bool) {
 	t.Helper()
 	const burned = 20_000_000
-	calls := map[[2]string]tailCall{}
-	for _, e := range query[tailCall](t, path,
+	calls := map[[2]string]tailCalls{}
+	for _, e := range query[tailCalls](t, path,
 		`SELECT c.raw_name AS caller, f.raw_name AS callee, sum(v.calls) AS calls, sum(v.elapsed_inclusive + v.overhead_inclusive) AS elapsed,
 			max(v.elapsed_inclusive + v.overhead_inclusive) AS longest
 		FROM call_time v JOIN function f ON f.id = v.callee_id JOIN function c ON c.id = v.caller_id GROUP BY 1, 2`) {
@@ -108,11 +113,7 @@ func checkTails(t *testing.T, path string, boundary bool) {
 	}
 	of := func(caller, callee string) int64 { return calls[[2]string{caller, callee}].Elapsed }
 	last, area := of("Finish", "Burn"), of("Area", "Burn")
-	type least struct {
-		Caller, Callee string
-		Calls, Elapsed int64
-	}
-	want := []least{
+	want := []tailCall{
 		{"Run", "Even", 1, 0}, {"Even", "Odd", tailSteps / 2, 0}, {"Odd", "Even", tailSteps / 2, 0},
 		{"Run", "Ends", 3, of("Ends", "Invoke") - of("Down", "Ends")},
 		{"Run", "Waits", 3, of("Invoke", "Burn") - of("Run", "Ends")},
@@ -125,13 +126,13 @@ func checkTails(t *testing.T, path string, boundary bool) {
 		{"Catches", "Leads", 10, of("Leads", "Throws")}, {"Leads", "Throws", 10, 1}, {"Finish", "Burn", 1, 1},
 	}
 	for pair, n := range tailRounds() { // each was called before the last one burned, and goes on
-		want = append(want, least{pair[0], pair[1], n, last})
+		want = append(want, tailCall{pair[0], pair[1], n, last})
 	}
 	if boundary {
-		want = append(want, least{"Adds", "Add", 6, 1},
+		want = append(want, tailCall{"Adds", "Add", 6, 1},
 			// what is called last is of another class than what is called before
-			least{"Curried", "InvokeFast", 1, calls[[2]string{"InvokeFast", "Invoke"}].Longest},
-			least{"Invoke", "InvokeFast", tailSteps, 1}, least{"InvokeFast", "Invoke", tailSteps + 1, 1})
+			tailCall{"Curried", "InvokeFast", 1, calls[[2]string{"InvokeFast", "Invoke"}].Longest},
+			tailCall{"Invoke", "InvokeFast", tailSteps, 1}, tailCall{"InvokeFast", "Invoke", tailSteps + 1, 1})
 	}
 	for _, w := range want {
 		if got := calls[[2]string{w.Caller, w.Callee}]; got.Calls != w.Calls || got.Elapsed < w.Elapsed {

@@ -302,15 +302,15 @@ func Timing(t *wire.Timing) wire.Timing {
 
 // Counted returns a number, never 0, that is hardly ever the same again once a timing has counted more. Waits says
 // whether the operating system has acted in its intervals: what is known of that can change by itself.
-func Counted(t *wire.Timing) (short uint32, waits bool) {
-	const odd = 0x9E3779B97F4A7C15 // each step is reversible
-	number := uint64(0)
+func Counted(t *wire.Timing) (number uint32, waits bool) {
+	const golden = 0x9E3779B97F4A7C15 // 2⁶⁴ divided by the golden ratio; as it is odd, no step loses anything
+	h := uint64(0)
 	for _, v := range [...]uint64{atomic.LoadUint64(&t.Calls), atomic.LoadUint64(&t.Ended),
 		atomic.LoadUint64(&t.LeadElapsed), atomic.LoadUint64(&t.TailElapsed), atomic.LoadUint64(&t.Folded)} {
-		number = (number ^ v) * odd
-		number ^= number >> 32
+		h = (h ^ v) * golden
+		h ^= h >> 32
 	}
-	return uint32(number) | 1, atomic.LoadUint64(&t.LeadWaited)|atomic.LoadUint64(&t.TailWaited) != 0 ||
+	return uint32(h) | 1, atomic.LoadUint64(&t.LeadWaited)|atomic.LoadUint64(&t.TailWaited) != 0 ||
 		atomic.LoadUint32(&t.LeadWaits)|atomic.LoadUint32(&t.TailWaits) != 0
 }
 

@@ -38,14 +38,11 @@ func (t *times) count(r *Recorder, p *process, rows []wire.Timing, last bool) er
 // few functions for a while, so these are few of millions. In the last sync it is all of them: then nothing is left out
 // even if two numbers of arena.Counted should be the same.
 func (t *times) findGrown(p *process, rows []wire.Timing, last bool) {
-	t.grown = make([]bool, p.rec.Timings())
 	if last {
-		t.seen = pieces.List[uint32]{}
-		for i := range t.grown {
-			t.grown[i] = true
-		}
+		t.seen, t.grown = pieces.List[uint32]{}, slices.Repeat([]bool{true}, p.rec.Timings())
 		return
 	}
+	t.grown = make([]bool, p.rec.Timings())
 	for t.seen.Len() < t.taken.Len() {
 		t.seen.Add(0)
 	}

@@ -337,8 +337,8 @@ func timingKeys(t *testing.T, s *session.Session) map[session.TimingID]string {
 	return keys
 }
 
-// recorded is the same as wanted, from a session. Waited time is rounded to stay within elapsed time in each slice: where it is
-// right but for that, it is that of want.
+// recorded is the same as wanted, from a session. Waited time is rounded to stay within elapsed time in each slice:
+// where it is right but for that, it is that of want.
 func recorded(t *testing.T, s *session.Session, want map[string]row) map[string]row {
 	t.Helper()
 	keys, out := timingKeys(t, s), map[string]row{}

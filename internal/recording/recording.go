@@ -144,9 +144,9 @@ const (
 	partOfSession = 50
 )
 
-// Schedule says when the slice after one that ended at the given age of the session should end, and in which looking at
-// what is recorded took so much of a processor: every second at first, later after a fiftieth of the age, so a day of
-// recording has about 400 slices.
+// Schedule says when the next slice should end: every second at first, later after a fiftieth of the age, so a day of
+// recording has about 400 slices. The age of the session is that at the end of the last slice; look is the processor
+// time that its look took.
 func Schedule(age, look quantity.Nanoseconds) quantity.Nanoseconds {
 	return age + max(second, age/partOfSession, min(restForLook*look, longestForIt))
 }
