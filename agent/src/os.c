@@ -306,7 +306,7 @@ void os_attach(struct timer *t)
     struct os_usage now;
     uint32_t looks = 0;
     attach(t, may_rseq);
-    t->unread = 0;
+    t->unread = t->guessed = 0;
     do { /* all of one moment: a thread that is preempted between them begins anew */
         read_usage(&t->usage);
         if (may_delay && !read_delay(&t->delay_ns))
@@ -342,14 +342,14 @@ struct counted {
     bool delayed;        /* the second was read */
 };
 
-/* Must it be asked how much of a wait was for a processor? After long ones, where the interval has other switches, and now and then:
- * it takes some 4 us. */
+/* Must it be asked how long the thread waited for a processor? After long times without one, where a wait and a preemption
+ * are in one interval, and now and then: it takes some 4 us. */
 static bool asks_delay(const struct timer *t, uint64_t now, uint64_t cpu, const struct wire_waits *w)
 {
-    if (!may_delay || rate == 0 || w->voluntary == 0)
+    if (!may_delay || rate == 0 || w->voluntary + w->preempted == 0)
         return false;
     uint64_t used = share(cpu - t->cpu_ns, rate, 1000000000u), gone = now - t->cpu_at > used ? now - t->cpu_at - used : 0;
-    return w->preempted != 0 || t->unread >= MAX_UNREAD || share(gone, 1000000000u, rate) >= SHORT_WAIT_NS;
+    return (w->voluntary != 0 && w->preempted != 0) || (w->voluntary != 0 ? t->unread : t->guessed) >= MAX_UNREAD || share(gone, 1000000000u, rate) >= SHORT_WAIT_NS;
 }
 
 /* Reads what the kernel has counted up to `now`, when t->usage was read; false if it has counted more meanwhile. */
@@ -373,14 +373,16 @@ static uint64_t ready_of(struct timer *t, uint64_t off, uint64_t gone, struct of
     uint64_t before = t->delay_ns;
     if (w->preempted + w->voluntary == 0)
         return 0;
-    if (may_delay && w->voluntary == 0) {
-        t->delay_ns += share(gone, 1000000000u, rate);
+    if (may_delay && w->voluntary == 0) { /* not all of this need be the kernel's: what a host takes is not */
+        uint64_t guess = before + share(gone, 1000000000u, rate);
+        t->delay_ns = c->delayed && c->delay < guess ? c->delay : guess;
+        t->guessed = c->delayed ? 0 : t->guessed + 1;
         return off;
     }
     if (c->delayed) {
         uint64_t ready = c->delay > before ? share(c->delay - before, rate, 1000000000u) : 0;
         t->delay_ns = c->delay;
-        t->unread = 0;
+        t->unread = t->guessed = 0;
         return ready < off ? ready : off;
     }
     if (may_delay && w->preempted == 0 && t->unread < MAX_UNREAD) {

@@ -63,7 +63,7 @@ struct timer { /* of a thread */
     struct level *levels;    /* by depth */
     uint64_t cpu_ns, cpu_at; /* the thread's processor time, and when that was read */
     uint64_t delay_ns;       /* how long it had waited for a processor, */
-    uint32_t unread;         /* as of so many waits before the last look */
+    uint32_t unread, guessed; /* as of so many waits before the last look, and since so many preemptions by the clock alone */
     uintptr_t before_sp;   /* calls that began before the recording have higher stack pointers than this one, also those that are inside of nothing else */
     uintptr_t stack_floor; /* calls stay above it when they call by tail.; 0: not known yet */
     uintptr_t dispatch_sp; /* of the last search for an exception's handler by managed code; 0: there was none */

@@ -10,7 +10,7 @@ cd "$(dirname "$0")/.."
 mkdir -p "$out"
 flags='-std=c11 -O2 -g -fPIC -fno-omit-frame-pointer -pthread -Wall -Wextra -Wconversion -Werror'
 replaced=
-for f in mmap mprotect madvise fallocate ftruncate link dl_iterate_phdr; do
+for f in open mmap mprotect madvise fallocate ftruncate link dl_iterate_phdr; do
   replaced="$replaced -D$f=fake_$f"
 done
 replaced="$replaced -Dpthread_getattr_np=fake_getattr_np -Dpthread_key_create=fake_key_create"

@@ -55,6 +55,8 @@ extern struct fake_clock {
 } fake_clock;
 void fake_clock_start(uint64_t step);
 void fake_pass(int64_t ns);
+void fake_steal(int64_t ns); /* the host of a virtual machine takes the processor, which the kernel counts nowhere */
+void fake_queue(int64_t ns); /* the thread waits for a processor */
 void fake_wait(int64_t ns, uint32_t voluntary, uint32_t preempted, uint32_t faults, uint32_t reads);
 void fake_count(uint32_t minor_faults, uint32_t writes);
 /* The kernel's own perf events, of system calls and migrations, each with a ring that is made up where `on`: the agent's own

@@ -502,8 +502,19 @@ static void time_calls_cut(void)
     check(losses(h, WIRE_LOSS_CALLS_UNMATCHED) == 0, "calls unmatched");
 }
 
-#define WAIT_NS 1000000    /* long enough for the agent to ask how much of it was for a processor */
+#define WAIT_NS 1000000 /* long enough for the agent to ask how much of it was for a processor */
 #define PREEMPTED_NS 50000000
+#define STOLEN_NS 20000000
+#define QUEUED_NS 5000000
+
+/* Of the calls that have ended, all by one path: what they waited. */
+static const struct wire_waits *waits_of_one(const struct wire_header *h, const struct wire_timing **timing)
+{
+    uint32_t n;
+    *timing = model_timings(h, &n);
+    check(n == 1 && (*timing)->tail_waits != 0, "%u timings", n);
+    return (const struct wire_waits *)(const void *)((const uint8_t *)h + h->regions[WIRE_REGION_WAITS].offset) + (*timing)->tail_waits - 1;
+}
 
 static void wait_here(void *data)
 {
@@ -524,14 +535,83 @@ static void time_preempted_while_asking(void)
     }
     fake_call(&methods[APP_1].method, 0, wait_here, NULL);
     fake_callback(CALLBACK_SHUTDOWN, 0);
-    uint32_t n;
-    const struct wire_timing *x = model_timings(h, &n);
-    const struct wire_waits *w = (const struct wire_waits *)(const void *)((const uint8_t *)h + h->regions[WIRE_REGION_WAITS].offset) + x->tail_waits - 1;
-    check(n == 1 && x->tail_waits != 0, "%u timings", n);
+    const struct wire_timing *x;
+    const struct wire_waits *w = waits_of_one(h, &x);
     check(w->intervals == 1 && w->voluntary == 1 && w->preempted == 1, "%llu intervals, %llu waits, preempted %llu times", (unsigned long long)w->intervals,
           (unsigned long long)w->voluntary, (unsigned long long)w->preempted);
     check(x->tail_elapsed >= WAIT_NS + PREEMPTED_NS, "%llu ns of %d", (unsigned long long)x->tail_elapsed, WAIT_NS + PREEMPTED_NS);
-    check(w->ready + w->blocked == WAIT_NS + PREEMPTED_NS, "%llu ns ready, %llu blocked", (unsigned long long)w->ready, (unsigned long long)w->blocked);
+    check(w->ready == PREEMPTED_NS && w->blocked == WAIT_NS, "%llu ns ready, %llu blocked", (unsigned long long)w->ready, (unsigned long long)w->blocked);
+}
+
+static void lose_processor(void *data)
+{
+    (void)data;
+    fake_wait(WAIT_NS, 0, 1, 0, 0);
+    fake_steal(STOLEN_NS);
+}
+
+static void be_preempted(void *data)
+{
+    (void)data;
+    fake_wait(WAIT_NS, 0, 1, 0, 0);
+}
+
+static void lose_it_shortly(void *data)
+{
+    (void)data;
+    fake_wait(WAIT_NS / 20, 0, 1, 0, 0);
+    fake_steal(WAIT_NS / 50);
+}
+
+static void wait_and_queue(void *data)
+{
+    (void)data;
+    fake_wait(WAIT_NS, 1, 0, 0, 0);
+    fake_queue(QUEUED_NS);
+}
+
+static void sleep_shortly(void *data)
+{
+    (void)data;
+    fake_wait(WAIT_NS / 20, 1, 0, 0, 0);
+    fake_queue(WAIT_NS / 20 / 2);
+}
+
+/* Processor time that the host of a virtual machine takes while a thread is preempted is not in the kernel's value of how
+ * long it waited for one. What a thread waits afterwards is ready and blocked all the same. */
+static void time_stolen_while_preempted(void)
+{
+    setenv("CLRPROF_MECHANISMS", "gap,delay", 1);
+    const struct wire_header *h = begin(STEP_NS);
+    if (!h->ready_measured) {
+        printf("the kernel counts no delays here: ");
+        return;
+    }
+    static const struct {
+        fake_code code;
+        uint32_t times;
+        uint64_t ready, blocked, unsure; /* of each; and what of all of them can be in what follows */
+    } steps[] = {
+        {lose_processor, 3, WAIT_NS + STOLEN_NS, 0, 0},
+        {wait_and_queue, 2, QUEUED_NS, WAIT_NS, 0},
+        {lose_it_shortly, 100, WAIT_NS / 20 + WAIT_NS / 50, 0, 0},
+        {wait_and_queue, 1, QUEUED_NS, WAIT_NS, 16 * WAIT_NS / 50},
+        {sleep_shortly, 8, 0, WAIT_NS / 20 + WAIT_NS / 20 / 2, 0}, /* ready, too, which is asked for later */
+        {be_preempted, 1, WAIT_NS, 0, 0},
+        {wait_and_queue, 1, QUEUED_NS + 8 * WAIT_NS / 40, WAIT_NS - 8 * WAIT_NS / 40, 0},
+    };
+    struct wire_waits before = {0};
+    const struct wire_timing *x;
+    for (uint32_t i = 0; i < sizeof steps / sizeof *steps; i++) {
+        for (uint32_t k = 0; k < steps[i].times; k++)
+            fake_call(&methods[APP_1].method, 0, steps[i].code, NULL);
+        struct wire_waits now = *waits_of_one(h, &x);
+        uint64_t ready = now.ready - before.ready, blocked = now.blocked - before.blocked;
+        check(ready <= steps[i].times * steps[i].ready && ready + steps[i].unsure >= steps[i].times * steps[i].ready && ready + blocked == steps[i].times * (steps[i].ready + steps[i].blocked),
+              "step %u: %llu ns ready, %llu blocked", i, (unsigned long long)ready, (unsigned long long)blocked);
+        before = now;
+    }
+    fake_callback(CALLBACK_SHUTDOWN, 0);
 }
 
 static struct program *programs;
@@ -573,6 +653,7 @@ const struct scenario time_scenarios[] = {
     {"time_clock_backwards_rseq", time_clock_backwards_rseq},
     {"time_clock_backwards_monotonic", time_clock_backwards_monotonic},
     {"time_preempted_while_asking", time_preempted_while_asking},
+    {"time_stolen_while_preempted", time_stolen_while_preempted},
     {"time_parallel", time_parallel},
     {NULL, NULL},
 };
