@@ -2,6 +2,7 @@ package e2e
 
 import (
 	"encoding/json"
+	"slices"
 	"strings"
 	"testing"
 
@@ -14,6 +15,7 @@ type treeRow struct {
 	Level   int    `json:"level"`
 	Calls   int    `json:"calls"`
 	Elapsed int64  `json:"elapsed_exclusive"`
+	Type    string `json:"type"` // of the view callers
 }
 
 // TestAsyncTree: what an async method does after it has waited is below the function that called it, not below the
@@ -25,11 +27,15 @@ func TestAsyncTree(t *testing.T) {
 			r := mustRecordTime(t, runtime.Command(dotnettest.Target(t, "Problems", dotnettest.Options{}), "async"),
 				"--time")
 			s := newSandbox(t)
-			tree := func(how string) (rows []treeRow, elapsed int64) {
-				shown := s.run("report", r.session, "calltree", "--async", how, "--json")
+			report := func(how string, view ...string) (rows []treeRow) {
+				shown := s.run(slices.Concat([]string{"report", r.session}, view, []string{"--async", how, "--json"})...)
 				if err := json.Unmarshal([]byte(shown.stdout), &rows); err != nil {
 					t.Fatal(err, shown.stderr)
 				}
+				return rows
+			}
+			tree := func(how string) (rows []treeRow, elapsed int64) {
+				rows = report(how, "calltree")
 				for _, row := range rows {
 					elapsed += row.Elapsed
 				}
@@ -52,13 +58,13 @@ func TestAsyncTree(t *testing.T) {
 			if roots != 1 || runs != 16 { // eight calls, and each goes on once
 				t.Errorf("%d runs, of which on %d paths of the pool", runs, roots)
 			}
-			found := 0
+			found, itself := 0, int64(0)
 			for i, row := range logical {
 				switch {
 				case strings.Contains(row.Name, "Deliver() ["):
 					t.Errorf("%+v", row)
 				case strings.HasSuffix(row.Name, "Mail.Deliver()"):
-					found++
+					found, itself = found+1, row.Elapsed
 					above := i
 					for logical[above].Level >= row.Level {
 						above--
@@ -70,6 +76,14 @@ func TestAsyncTree(t *testing.T) {
 			}
 			if found != 1 {
 				t.Errorf("Deliver is on %d paths", found)
+			}
+			for _, row := range report("logical", "callers", "Mail.Deliver") {
+				switch {
+				case row.Type == "caller" && !strings.HasSuffix(row.Name, "Mail.Send(int)"):
+					t.Errorf("called by %+v", row)
+				case row.Type != "callee" && (row.Calls != 8 || row.Elapsed != itself):
+					t.Errorf("%+v, want 8 calls and %d ns", row, itself)
+				}
 			}
 		})
 	}

@@ -112,6 +112,7 @@ type LogicalTree struct {
 	beneath *children[session.PathTime]
 	roles   roleCodes
 	awaits  map[session.PathID]session.FunctionAwait
+	methods map[session.FunctionID]session.FunctionID // by state machine: the function that starts it
 	// raisedRoots says that roots have level 0: there are no processes above them.
 	raisedRoots bool
 }
@@ -462,7 +463,7 @@ func (n *logicalNode) addBelow(o *logicalNode) {
 
 // sum makes the tables of the nodes, with their inclusive values.
 func (t *asyncTree) sum() *LogicalTree {
-	out := &LogicalTree{awaits: t.awaitsOfNodes()}
+	out := &LogicalTree{awaits: t.awaitsOfNodes(), methods: t.functions.methods()}
 	levels := make([]int64, len(t.nodes))
 	for i := range t.nodes {
 		levels[i] = 1

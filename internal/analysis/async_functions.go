@@ -62,7 +62,7 @@ func newAsyncFunctions(rows []session.Function) *asyncFunctions {
 		name := r.MetadataName()
 		_, mark := writtenName(r)
 		f.iterator[i] = mark == iteratorMark || mark == asyncIteratorMark
-		f.machine[i] = mark == asyncMark || mark == asyncIteratorMark || strings.HasPrefix(mark, taskMark)
+		f.machine[i] = IsAsyncMethod(r)
 		begins := func(prefix string) bool { return strings.HasPrefix(name, prefix) }
 		f.runtime[i], f.awaiter[i] = IsAsyncRuntime(r), slices.ContainsFunc(awaiters, begins)
 		f.start[i] = f.runtime[i] && (r.RawName == "Start" || begins(iteratorBuilder+"MoveNext"))
@@ -71,6 +71,13 @@ func newAsyncFunctions(rows []session.Function) *asyncFunctions {
 	f.addNext()
 	f.addStubs()
 	return f
+}
+
+// IsAsyncMethod reports whether a function is the body of an async method or of an async iterator: the MoveNext of its
+// state machine.
+func IsAsyncMethod(f *session.Function) bool {
+	_, mark := writtenName(f)
+	return mark == asyncMark || mark == asyncIteratorMark || strings.HasPrefix(mark, taskMark)
 }
 
 // iteratorBuilder begins the names of framework functions that run async iterators.

@@ -98,7 +98,7 @@ func newReportCommand(e *environment) *cobra.Command {
 		"suits each number; JSON, CSV and TSV: always ns)")
 	f.BoolVar(&r.allCode, "all-code", false, "summary: all functions, not only your code and what it calls")
 	f.StringVar(&r.async, "async", "",
-		"calltree: logical, async methods below their callers, or physical, the stacks as they were (default logical)")
+		"calltree (default logical), callers, function: logical, async methods below callers, or physical stacks")
 	f.StringVar(&r.root, "root", "", "calltree: only this function and what is below it")
 	f.BoolVar(&r.hot, "hot", false, "calltree: only the hot path: always the child with the most time, or bytes")
 	f.BoolVar(&r.fold, "fold-recursion", false,
@@ -265,13 +265,16 @@ func (r *reportFlags) summary(e *environment, cmd *cobra.Command, src *analysis.
 	return written(writeSummary(e.stdout, summary, format, layout))
 }
 
-// shapeFlag is the first flag that was given for the shape of a call tree; "": none.
-func (r *reportFlags) shapeFlag() string {
+// shapeFlag is the first flag that was given for the shape of a call tree, and that a view does not have; "": none.
+func (r *reportFlags) shapeFlag(view report.View) string {
+	if view.Shaped {
+		return ""
+	}
 	for _, f := range []struct {
 		name  string
 		given bool
-	}{{"--async", r.async != ""}, {"--root", r.root != ""}, {"--hot", r.hot}, {"--fold-recursion", r.fold},
-		{"--bottom-up", r.reverse}, {"--min-share", r.share != 0}} {
+	}{{"--async", r.async != "" && !view.Async}, {"--root", r.root != ""}, {"--hot", r.hot},
+		{"--fold-recursion", r.fold}, {"--bottom-up", r.reverse}, {"--min-share", r.share != 0}} {
 		if f.given {
 			return f.name
 		}
@@ -284,8 +287,10 @@ func (r *reportFlags) checkChoices(name string, view report.View) error {
 	if r.async != "" && !slices.Contains(report.AsyncOptions(), r.async) {
 		return exit(exitUsage, report.Unknown("--async", r.async, report.AsyncOptions()))
 	}
-	switch flag := r.shapeFlag(); {
-	case !view.Shaped && flag != "":
+	switch flag := r.shapeFlag(view); {
+	case flag == "--async":
+		return usage("view %s has no --async: it is for the views calltree, callers and function", name)
+	case flag != "":
 		return usage("view %s has no %s: it is for the view calltree", name, flag)
 	case r.reverse && r.hot:
 		return usage("--hot is the path from the root down, so it does not work with --bottom-up")
@@ -415,7 +420,7 @@ func (r *reportFlags) options(cmd *cobra.Command, view report.View, format encod
 	}
 	o.Sort, o.Columns, o.By, o.Range, o.Raw, o.Disabled = r.sort, r.columns, analysis.By(
 		r.by), r.inRange, r.raw, r.disable
-	o.Physical, o.Root, o.Hot = r.async == "physical", r.root, r.hot
+	o.Physical, o.Logical, o.Root, o.Hot = r.async == "physical", r.async == "logical", r.root, r.hot
 	o.Fold, o.BottomUp, o.MinShare = r.fold, r.reverse, r.share
 	return o
 }

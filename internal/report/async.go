@@ -25,6 +25,57 @@ func (b *builder) chooseAsync() (*analysis.LogicalTree, error) {
 	return tree, nil
 }
 
+// joinAsync has a view of functions show those of the call tree with async methods below their callers, if that is
+// wanted and there are such methods.
+func (b *builder) joinAsync() error {
+	if !b.options.Logical {
+		return nil
+	}
+	tree, err := b.source.LogicalTree()
+	if err != nil || tree == nil {
+		return err
+	}
+	b.note(NoteAsync)
+	c := *b.context
+	c.methods = tree.Sums()
+	functions := c.joinedFunctions(c.methods.Functions, c.methods.FunctionTimes)
+	functions = slices.DeleteFunc(functions, func(v functionValue) bool { return v.id == analysis.AsyncRuntimeID })
+	c.shared = &shared{functions: functions,
+		calls: newCallIndex(c.joined(c.methods.Calls, c.methods.CallTimes))}
+	c.awaits = map[session.FunctionID]*session.FunctionAwait{}
+	for id, await := range b.awaits {
+		sum := &session.FunctionAwait{Function: c.method(id), Known: true}
+		if known := c.awaits[sum.Function]; known != nil {
+			sum = known
+		}
+		sum.Suspensions, sum.Awaited = sum.Suspensions+await.Suspensions, sum.Awaited+await.Awaited
+		sum.Known = sum.Known && await.Known
+		c.awaits[sum.Function] = sum
+	}
+	b.context = &c
+	return nil
+}
+
+// method is the function that stands for one in a view.
+func (c *context) method(id session.FunctionID) session.FunctionID {
+	if c.methods == nil {
+		return id
+	}
+	return c.methods.Method(id)
+}
+
+// noteAsync says, of functions as they were on the stacks, that there is another view of them, if some are of async
+// methods. It reports whether some are.
+func (b *builder) noteAsync(functions ...Row) bool {
+	for i := range functions {
+		if f := b.functions.get(functions[i].function); analysis.IsAsyncMethod(f) || analysis.IsAsyncRuntime(f) {
+			b.note(NoteAsyncMethods)
+			return true
+		}
+	}
+	return false
+}
+
 // asyncName is the name of a row of a call tree.
 func asyncName(r *Row, name func(session.FunctionID) string) string {
 	switch r.async {

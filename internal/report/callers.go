@@ -1,7 +1,5 @@
 package report
 
-import ()
-
 // callersView shows who calls a function, and whom it calls.
 var callersView = View{
 	Name:     "callers",
@@ -10,6 +8,7 @@ var callersView = View{
 	Text:     Options{Top: 20},
 	Needs:    NeedsFunction,
 	TakesAll: true,
+	Async:    true,
 	columns:  keys("type " + identity + "root_function_name level " + amounts),
 	text:     keys("name type " + textAmounts + " module"),
 	sort:     "inclusive_bytes",
@@ -35,6 +34,9 @@ const AllFunctions = "*"
 func buildCallers(b *builder) error {
 	if b.options.Argument == "" {
 		return &UnknownError{What: "function", Name: ""}
+	}
+	if err := b.joinAsync(); err != nil {
+		return err
 	}
 	if b.options.Argument == AllFunctions {
 		return b.callersOfAll()

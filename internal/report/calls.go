@@ -58,6 +58,12 @@ func (c *context) functionValues() ([]functionValue, error) {
 	if err != nil {
 		return nil, err
 	}
+	c.shared.functions = c.joinedFunctions(amounts, times)
+	return c.shared.functions, nil
+}
+
+// joinedFunctions makes one of the amounts and the times of functions.
+func (c *context) joinedFunctions(amounts []session.FunctionValue, times []session.FunctionTime) []functionValue {
 	list := make([]functionValue, 0, max(len(amounts), len(times)))
 	union(amounts, times, func(a *session.FunctionValue, t *session.FunctionTime) int {
 		return cmp.Compare(a.Function, t.Function)
@@ -73,8 +79,7 @@ func (c *context) functionValues() ([]functionValue, error) {
 			one.time = c.orNone(one.time, c.functions.get(one.id).Process)
 			list = append(list, one)
 		})
-	c.shared.functions = list
-	return list, nil
+	return list
 }
 
 // valueRow makes the row of a function that has values.
@@ -118,9 +123,13 @@ func (c *context) namedFunctions() (map[string][]int32, error) {
 		return c.shared.named, err
 	}
 	named := make(map[string][]int32, len(functions))
+	bodies := c.methods.Bodies()
 	for i := range functions {
-		name := c.functionName(functions[i].id)
-		named[name] = append(named[name], int32(i))
+		for _, id := range append([]session.FunctionID{functions[i].id}, bodies[functions[i].id]...) {
+			if name := c.functionName(id); !slices.Contains(named[name], int32(i)) {
+				named[name] = append(named[name], int32(i))
+			}
+		}
 		if route := c.functions.get(functions[i].id).Route; route != "" {
 			for _, one := range strings.Split(route, session.RouteSeparator) {
 				named[one] = append(named[one], int32(i))
@@ -142,11 +151,16 @@ func (c *context) callIndex() (*callIndex, error) {
 	if c.shared.calls != nil {
 		return c.shared.calls, nil
 	}
-	x := &callIndex{of: map[session.FunctionID][]int32{}}
-	var err error
-	if x.calls, err = c.calls(); err != nil {
+	calls, err := c.calls()
+	if err != nil {
 		return nil, err
 	}
+	c.shared.calls = newCallIndex(calls)
+	return c.shared.calls, nil
+}
+
+func newCallIndex(calls []call) *callIndex {
+	x := &callIndex{calls, map[session.FunctionID][]int32{}}
 	for i := range x.calls {
 		one := &x.calls[i]
 		x.of[one.callee] = append(x.of[one.callee], int32(i))
@@ -154,8 +168,7 @@ func (c *context) callIndex() (*callIndex, error) {
 			x.of[one.caller] = append(x.of[one.caller], int32(i))
 		}
 	}
-	c.shared.calls = x
-	return x, nil
+	return x
 }
 
 // matching returns the rows of the functions that a name means.
@@ -193,7 +206,7 @@ const mostAsked = 8
 
 // callsOfEach returns what finds the calls of, and by, each of so many functions, in the order of calls.
 func (c *context) callsOfEach(functions int) (func(session.FunctionID) ([]call, error), error) {
-	if functions <= mostAsked {
+	if functions <= mostAsked && c.shared.calls == nil {
 		return c.callsOf, nil
 	}
 	x, err := c.callIndex()
@@ -212,6 +225,7 @@ func (b *builder) eachCurrent(functions []Row, fn func(current Row, callers, cal
 	if err != nil {
 		return err
 	}
+	noted := b.methods != nil
 	for _, r := range functions {
 		calls, err := callsOf(r.function)
 		if err != nil {
@@ -227,6 +241,7 @@ func (b *builder) eachCurrent(functions []Row, fn func(current Row, callers, cal
 				callees = append(callees, callee)
 			}
 		}
+		noted = noted || b.noteAsync(r) || b.noteAsync(callers...) || b.noteAsync(callees...)
 		r.role, r.root = roleCurrent, r.function
 		fn(r, callers, callees)
 	}

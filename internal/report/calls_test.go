@@ -85,6 +85,7 @@ func TestCallersOfMany(t *testing.T) {
 			if gotErr != nil {
 				continue
 			}
+			got.Notes = slices.DeleteFunc(got.Notes, func(n Note) bool { return n.Kind == NoteAsyncMethods }) // see async_test.go
 			var texts [2]bytes.Buffer
 			for i, table := range []*Table{got, want} {
 				for _, write := range []func(io.Writer, *Table) error{Writers.JSON, Writers.Text} {

@@ -43,6 +43,7 @@ type context struct {
 	processes rows[session.ProcessID, session.Process]
 	threads   rows[session.ThreadID, session.Thread]
 	logical   pathTree                     // of a call tree; nil: the physical one
+	methods   *analysis.TreeSums           // which functions are one method; nil: each is by itself
 	treeBy    analysis.By                  // what its rows are instead of functions, "": functions
 	sets      map[session.ThreadID]q.Count // threads that share a row, if not 1
 	modules   rows[session.ModuleID, session.Module]

@@ -15,6 +15,7 @@ var functionView = View{
 	Argument: "FUNCTION",
 	Text:     Options{Top: 20},
 	Needs:    NeedsFunction,
+	Async:    true,
 	places:   true,
 	columns: keys("type " + identity + "root_function_name function_bytes_percent " + amounts +
 		" line_begin column_begin line_end source_text"),
@@ -88,17 +89,16 @@ type sections struct {
 
 // buildFunction shows one function: who calls it, what it did itself and by its calls, whom it calls, and its lines.
 func buildFunction(b *builder) error {
+	if err := b.joinAsync(); err != nil {
+		return err
+	}
 	matches, err := b.matching(b.options.Argument)
 	if err != nil {
 		return err
 	}
-	lines, err := b.lineRows()
+	of, err := b.linesOfMethods()
 	if err != nil {
 		return err
-	}
-	of := map[session.FunctionID][]Row{}
-	for _, row := range lines {
-		of[row.function] = append(of[row.function], row)
 	}
 	var all []sections
 	sources, recursive := newSourceFiles(b.context), false
@@ -130,7 +130,7 @@ func buildFunction(b *builder) error {
 	if recursive {
 		b.note(NoteRecursion)
 	}
-	if body := func(r Row) bool { return r.kind == rowBody }; slices.ContainsFunc(b.table.Rows, body) {
+	if slices.ContainsFunc(b.table.Rows, isBody) {
 		if b.hasTime() {
 			b.note(NoteBody)
 		}
@@ -147,13 +147,42 @@ func buildFunction(b *builder) error {
 	return nil
 }
 
+// isBody reports whether a row is what a function did on none of its lines.
+func isBody(r Row) bool { return r.kind == rowBody }
+
+// linesOfMethods are the lines by function. An async method has those of its state machine, if these are one.
+func (b *builder) linesOfMethods() (map[session.FunctionID][]Row, error) {
+	lines, err := b.lineRows()
+	of := map[session.FunctionID][]Row{}
+	for _, row := range lines {
+		method := b.method(row.function)
+		at := -1
+		if isBody(row) {
+			at = slices.IndexFunc(of[method], isBody)
+		}
+		if at < 0 {
+			of[method] = append(of[method], row)
+			continue
+		}
+		body := &of[method][at]
+		body.values = body.values.Add(row.values)
+		if body.time != nil && row.time != nil {
+			sum := body.time.TimeValue
+			sum.Times, sum.Calls, sum.Running = sum.Times.Add(row.time.Times), sum.Calls+row.time.Calls, sum.Running+
+				row.time.Running
+			body.time = place(sum)
+		}
+	}
+	return of, err
+}
+
 // withBody gives the lines of a function a row of what it allocated on none of them, so that they have all that it did
 // itself.
 func withBody(lines []Row, current *Row) []Row {
 	rest, at := current.values.Exclusive, -1
 	for i := range lines {
 		rest = rest.Sub(lines[i].values.Exclusive)
-		if lines[i].kind == rowBody {
+		if isBody(lines[i]) {
 			at = i
 		}
 	}

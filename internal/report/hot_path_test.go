@@ -110,3 +110,56 @@ func TestAsyncRuntimeIsOfItsMethod(t *testing.T) {
 		t.Errorf("work (-want +have):\n%s", diff)
 	}
 }
+
+// resumed is a program in which an async method allocates most when it is resumed, by a thread of the pool.
+func resumed() *sessiontest.Builder {
+	b := sessiontest.New()
+	p := b.Process("Serve", 42)
+	app, core := b.Module(p, "Serve.dll", true), b.Module(p, "System.Private.CoreLib.dll", false)
+	named := func(module session.ModuleID, name, raw, rawType string) session.FunctionID {
+		f := b.Function(module, name, "", 0)
+		b.Functions[f-1].RawName, b.Functions[f-1].RawType = raw, rawType
+		return f
+	}
+	main := named(app, "Serve.Program.Main()", "Main", "Serve.Program")
+	load := named(app, "Serve.Program.Load()", "Load", "Serve.Program")
+	loading := named(app, "Serve.Program.Load() [async]", "MoveNext", "Serve.Program/<Load>d__1")
+	dispatch := named(core, "System.Threading.ThreadPoolWorkQueue.Dispatch()", "Dispatch", "")
+	text := b.Type(core, "string")
+	b.Allocate(1, b.Thread(p, "main"), text, 10, 4000, sessiontest.Frame{Function: main},
+		sessiontest.Frame{Function: load}, sessiontest.Frame{Function: loading})
+	b.Allocate(1, b.Thread(p, "pool"), text, 90, 96_000, sessiontest.Frame{Function: dispatch},
+		sessiontest.Frame{Function: loading})
+	return b
+}
+
+// TestHotPathsOfCallTree: the hot path of a summary is that of the call tree, async methods below their callers.
+func TestHotPathsOfCallTree(t *testing.T) {
+	names := func(table *Table) []string {
+		var out []string
+		for i := range table.Rows {
+			if r := &table.Rows[i]; r.kind != rowProcess {
+				out = append(out, rowName(table.context, r).Text)
+			}
+		}
+		return out
+	}
+	for i, b := range []*sessiontest.Builder{resumed(), sessiontest.Tested(), sessiontest.Kitchen()} {
+		r := made(t, b)
+		tree, err := r.Build(callTreeView, Options{Hot: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		s, err := r.Summarize(Options{Top: 5})
+		if err != nil {
+			t.Fatal(err)
+		}
+		at := slices.IndexFunc(s.Sections, func(x Section) bool { return x.HotPath })
+		if diff := cmp.Diff(names(tree), names(s.Sections[at].Table)); diff != "" {
+			t.Errorf("session %d: the hot path (-call tree +summary):\n%s", i, diff)
+		}
+		if want := []string{"Serve.Program.Main()", "Serve.Program.Load()"}; i == 0 && !slices.Equal(names(tree), want) {
+			t.Errorf("the hot path is %q", names(tree))
+		}
+	}
+}

@@ -19,6 +19,7 @@ type NoteKind string
 // The kinds of notes, with their facts.
 const (
 	NoteAsync              NoteKind = "async"               // async methods are below their callers
+	NoteAsyncMethods       NoteKind = "async-methods"       // functions are of some: --async shows who called them
 	NotePhysical           NoteKind = "physical"            // the stacks are as they were, for lifetimes are shown
 	NoteRaw                NoteKind = "raw"                 // elapsed times hold what the probes added
 	NoteDeeper             NoteKind = "deeper"              // Things: the levels that are shown

@@ -1,12 +1,16 @@
 package report
 
 import (
+	"github.com/clrprof/clrprof/internal/analysis"
 	q "github.com/clrprof/clrprof/internal/quantity"
 	"github.com/clrprof/clrprof/internal/session"
 )
 
 // functionRow makes a row about a function.
 func (c *context) functionRow(id session.FunctionID, v q.Amounts) Row {
+	if id == analysis.AsyncRuntimeID {
+		return Row{kind: rowFunction, async: analysis.AsyncRuntime, values: v}
+	}
 	f := c.functions.get(id)
 	return Row{kind: rowFunction, function: id, module: f.Module, process: f.Process, values: v}
 }

@@ -45,6 +45,9 @@ type Summary struct {
 	causes  []Row               // what user code allocated, by type and place
 	works   []analysis.UserTime // by function and place
 	broken  int                 // findings of rules
+	// what hot paths are of, once it is known; nil: the stacks as they were
+	callTree    *analysis.LogicalTree
+	hasCallTree bool
 	// how long threads were blocked until the program ended, which is no row of a list
 	forEnd  q.Nanoseconds
 	awaited q.Nanoseconds // the longest that an async method of the user awaited
@@ -62,6 +65,7 @@ type Next struct {
 	Kind     NextKind
 	View     string  // of NextView
 	Argument string  // of the view, "": none
+	Logical  bool    // of an async method: with those who called it in the code
 	Findings q.Count // that it shows, 0: that is not said
 }
 
@@ -425,8 +429,29 @@ func (s *Summary) columns(text string) []string {
 // hidesHotPath reports whether hot paths, which are of all code, are not shown and nobody else wants them.
 func (s *Summary) hidesHotPath(o Options) bool { return o.Shown && !s.allCode }
 
+// inCallTree has what is done look at the call tree that the view calltree shows: with async methods below their
+// callers.
+func (s *Summary) inCallTree(do func() error) error {
+	if !s.hasCallTree {
+		tree, err := s.context.source.LogicalTree()
+		if err != nil {
+			return err
+		}
+		s.callTree, s.hasCallTree = tree, true
+	}
+	if s.callTree != nil { // else an interface that is not nil would hold nil
+		s.context.logical = s.callTree
+		defer func() { s.context.logical = nil }()
+	}
+	return do()
+}
+
 // addHotPath adds the hot path of the process that weighs most.
 func (s *Summary) addHotPath(key, title, text string, weight func(cost) int64) error {
+	return s.inCallTree(func() error { return s.addPath(key, title, text, weight) })
+}
+
+func (s *Summary) addPath(key, title, text string, weight func(cost) int64) error {
 	roots, err := s.context.processRows()
 	if err != nil || len(roots) == 0 {
 		return err
@@ -532,7 +557,8 @@ func (s *Summary) addNext() {
 		add("losses", "")
 	}
 	if f := s.worstFunction(); f != 0 {
-		add("callers", s.context.functionName(f))
+		s.Next = append(s.Next, Next{View: "callers", Argument: s.context.functionName(f),
+			Logical: analysis.IsAsyncMethod(s.context.functions.get(f))})
 	}
 	if s.broken > 0 {
 		s.Next = append(s.Next, Next{View: "rules", Findings: q.Count(s.broken)})

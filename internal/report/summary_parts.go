@@ -36,14 +36,21 @@ type parting struct {
 
 // findParts says which calls have the largest parts of the CPU time, or of the bytes where no calls were timed.
 func (s *Summary) findParts() error {
-	p := parting{context: s.context, weight: byBytes, below: s.context.pathsBelow, whole: int64(s.Total.Bytes)}
-	what, least := "bytes", int64(leastBytes)
+	what, whole, least := "bytes", int64(s.Total.Bytes), int64(leastBytes)
 	if s.Timing != nil {
-		p.weight, p.below = func(w cost) int64 { return int64(w.time.CPU) }, s.context.worksBelow
-		p.whole, what, least = int64(s.Timing.Total.Inclusive.CPU), "CPU time", leastWork
+		what, whole, least = "CPU time", int64(s.Timing.Total.Inclusive.CPU), leastWork
 	}
-	if p.whole < least || s.Timing == nil && !s.mayPartBytes() {
+	if whole < least || s.Timing == nil && !s.mayPartBytes() {
 		return nil
+	}
+	return s.inCallTree(func() error { return s.findPartsOf(what, whole) })
+}
+
+func (s *Summary) findPartsOf(what string, whole int64) error {
+	p := parting{context: s.context, weight: byBytes, below: s.context.pathsBelow, whole: whole}
+	if s.Timing != nil {
+		p.weight = func(w cost) int64 { return int64(w.time.CPU) }
+		p.below = s.context.worksBelow
 	}
 	roots, err := s.context.processRows()
 	if err != nil || len(roots) == 0 {

@@ -104,6 +104,9 @@ func (c *context) pathsBelow(r *Row) ([]Row, error) {
 
 // worksBelow is pathsBelow for who needs the inclusive CPU time alone.
 func (c *context) worksBelow(r *Row) ([]Row, error) {
+	if c.logical != nil {
+		return c.pathsBelow(r)
+	}
 	times, err := c.source.PathWorkChildren(r.path)
 	return c.pathRows(r, nil, times), err
 }

@@ -23,6 +23,7 @@ type Options struct {
 	Shown    bool   // of a summary: without hot paths that text does not show, for which the call tree is read
 	Quick    bool   // of a summary: only what needs no look at every allocation: no findings, and all functions
 	Physical bool   // calltree: the stacks as they were, also those of async methods
+	Logical  bool   // callers, function: as in the call tree with async methods below their callers
 	Root     string // calltree: only what is at and below this function
 	Hot      bool   // calltree: only the hot path
 	Fold     bool   // calltree: recursion is folded
@@ -46,6 +47,7 @@ type View struct {
 	Text     Options // the limits that text has when none are given
 	Grouped  bool    // its rows can be of types, sites, functions or lines: Options.By
 	Ranged   bool    // Options.Range is for it
+	Async    bool    // Options.Logical is for it
 	Shaped   bool    // it is the call tree: Physical, Root, Hot, Fold, BottomUp and MinShare are for it
 	Judges   bool    // Options.Disabled is for it
 	Paths    bool    // below its rows are call paths, which are far more: see Levels

@@ -71,6 +71,7 @@ type describedView struct {
 	Groups   []string `json:"groups"` // what its rows can be about, or be grouped by
 	// its rows are about the first of these unless another is asked for; else they are in no group
 	Grouped  bool     `json:"grouped"`
+	Async    bool     `json:"async"` // it can show async methods below their callers, and there are some
 	Optional []string `json:"optional"`
 }
 
@@ -136,7 +137,8 @@ func (s *Server) describe(w http.ResponseWriter, r *http.Request) error {
 	}
 	for _, v := range report.Views() {
 		out.Views = append(out.Views, describedView{v.Name, v.Short, v.Argument, v.IsTree(),
-			append([]string{}, v.Groups()...), v.Grouped, append([]string{}, v.OptionalKeys()...)})
+			append([]string{}, v.Groups()...), v.Grouped, v.Async && out.HasAsync,
+			append([]string{}, v.OptionalKeys()...)})
 	}
 	return writeJSON(w, out)
 }
@@ -213,7 +215,7 @@ type viewed struct {
 // options reads what of a view is wanted.
 func options(view report.View, v url.Values) (report.Options, error) {
 	o := report.Options{Sort: v.Get("sort"), By: analysis.By(v.Get("by")), Argument: v.Get("argument"),
-		Range: v.Get("range")}
+		Range: v.Get("range"), Logical: v.Get("async") == "logical"}
 	if v.Get("columns") != "" {
 		o.Columns = strings.Split(v.Get("columns"), ",")
 	}
@@ -232,6 +234,8 @@ func options(view report.View, v url.Values) (report.Options, error) {
 		return o, err
 	}
 	switch {
+	case v.Has("async") && !(view.Async && slices.Contains(report.AsyncOptions(), v.Get("async"))):
+		return o, bad("view %s has no async %q", view.Name, v.Get("async"))
 	case o.Argument != "" && view.Argument == "":
 		return o, bad("view %s takes no argument", view.Name)
 	case o.Argument == "" && view.Needs == report.NeedsFunction:
@@ -295,8 +299,8 @@ func (s *Server) view(w http.ResponseWriter, r *http.Request) error {
 	if view.Needs != report.NeedsCollections {
 		words = []string{view.Name, v.Get("argument")}
 	}
-	return writeJSON(w,
-		viewed{shown, view.Short, s.command(r, words...) + s.flags(v, "sort", "by", "columns", "top", "depth")})
+	return writeJSON(w, viewed{shown, view.Short,
+		s.command(r, words...) + s.flags(v, "sort", "by", "columns", "top", "depth", "async")})
 }
 
 // flags are those of a view that a request has.

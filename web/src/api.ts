@@ -18,7 +18,7 @@ export type Summary = {
   facts: [string, string][]; findings: { text: string; link: Link | null }[]; sections: (Sheet & { key: string; title: string })[];
   notes: string[]; remarks: string[]; losses: string[]; broken: number; command: string; quick?: boolean;
 };
-export type View = { name: string; short: string; argument: string; is_tree: boolean; groups: string[]; grouped: boolean; optional: string[] };
+export type View = { name: string; short: string; argument: string; is_tree: boolean; groups: string[]; grouped: boolean; async: boolean; optional: string[] };
 export type Session = {
   path: string; id: string; older?: string; state: string; live?: boolean; has_memory: boolean; has_time: boolean; has_lifetimes: boolean; has_snapshot: boolean; has_tests: boolean; has_endpoints: boolean; has_user_code: boolean; has_async: boolean; ticks_per_second: number; marks: string[]; views: View[];
   metrics: { key: string; title: string; kind: string; about: string }[]; colors: string[]; compared?: string[]; compared_views?: { name: string; columns: string[]; titles: string[] }[];

@@ -15,7 +15,7 @@ import { Failed, Gone, Guard, said, useLoad, Waiting } from "./parts";
 import { SheetView } from "./sheet";
 import { SourceView } from "./source";
 import { SqlView } from "./sql";
-import { addTerm, codeLevels, type CodeLevel, earlier, follow, isMyCode, param, params, removeTerm, selectionFlags, setCodeLevel, setTheme, spans, theme, titleOf, toggleMyCode, undo, used, view, viewAddress } from "./state";
+import { addTerm, codeLevels, type CodeLevel, earlier, follow, hasAsync, isMyCode, param, params, removeTerm, selectionFlags, setCodeLevel, setTheme, spans, theme, titleOf, toggleMyCode, undo, used, view, viewAddress } from "./state";
 import { TreeView } from "./tree";
 import { ticksPerSecond } from "./units";
 
@@ -97,7 +97,7 @@ function fold(clicked: Node) {
 
 function App() {
   useKeys();
-  const { value: session, error } = useLoad("session", (more) => getWhole<Session>("session", more).then((s) => { shown.value = { path: s.path, id: s.id }; ticksPerSecond.value = s.ticks_per_second; return s; }));
+  const { value: session, error } = useLoad("session", (more) => getWhole<Session>("session", more).then((s) => { shown.value = { path: s.path, id: s.id }; ticksPerSecond.value = s.ticks_per_second; hasAsync.value = s.has_async && !isFile; return s; }));
   const name = session?.path.split("/").pop() ?? "clrprof";
   document.title = `${name} – ${session?.live ? "live" : titleOf(view.value)} – clrprof`;
   return <div class="page" onClick={(e) => { fold(e.target as Node); follow(e); }}>

@@ -13,16 +13,16 @@ const page = 200;
 const all = 20_000; // rows of a tree, which comes at once
 
 /** The parameters of a view, without the part of the rows. */
-function query(view: string): Record<string, string> {
-  const q: Record<string, string> = { view };
-  for (const name of ["sort", "by", "argument", "find", "reverse", "top", "depth", "range"]) if (param(name)) q[name] = param(name);
+function query(view: View): Record<string, string> {
+  const q: Record<string, string> = { view: view.name };
+  for (const name of ["sort", "by", "argument", "find", "reverse", "top", "depth", "range", ...(view.async ? ["async"] : [])]) if (param(name)) q[name] = param(name);
   const more = param("more");
   if (more) q.columns = more;
   return q;
 }
 
 export function SheetView({ view }: { view: View }) {
-  const q = query(view.name);
+  const q = query(view);
   const needs = view.argument === "FUNCTION" && !q.argument || view.argument === "A B" && !q.argument;
   const key = JSON.stringify(q);
   const isWhole = view.is_tree || q.by === "module" || q.by === "namespace" || view.name === "rules";
@@ -89,6 +89,7 @@ function Tools({ view, sheet, query, stale }: { view: View; sheet?: Sheet; query
     </form> : null}
     {view.groups.length ? <label>{view.grouped ? "rows of" : "grouped by"} <select id="by" value={query.by ?? groupsOf(view)[0]} onChange={(e) => change({ by: e.currentTarget.value, sort: "" })}>
       {groupsOf(view).map((by) => <option key={by} value={by}>{by || "nothing"}</option>)}</select></label> : null}
+    {view.async ? <label><input id="async" type="checkbox" checked={query.async === "logical"} onChange={() => change({ async: query.async === "logical" ? "" : "logical" })} /> async methods below their callers</label> : null}
     <label>search <input id="find" type="search" value={query.find ?? ""} placeholder="part of a name" onInput={(e) => change({ find: e.currentTarget.value }, true)} /></label>
     {sheet ? <span class={"count" + (stale ? " stale" : "")} role="status">{rowCount(sheet.total)}</span> : null}
     {sheet && view.name !== "rules" ? <Chooser sheet={sheet} optional={view.optional} /> : null}

@@ -53,6 +53,21 @@ export const view = computed(() => address.value.get("view") ?? "overview");
 
 export function param(name: string): string { return address.value.get(name) ?? ""; }
 
+/** The session has async methods, of which a view shows the stacks as they were or what called them in the code. */
+export const hasAsync = signal(false);
+
+/** How a function that is linked from here is to be shown: as the view does that it is linked from. */
+export function asyncHere(): string | undefined {
+  if (!hasAsync.value) return undefined;
+  switch (view.value) {
+    case "overview": return "logical"; // its hot paths are
+    case "calltree": return param("async") ? undefined : "logical";
+    case "flame": return param("logical") ? "logical" : undefined;
+    case "callers": case "function": return param("async") || undefined;
+  }
+  return undefined;
+}
+
 export function params(): URLSearchParams { return address.value; }
 
 /** The selection alone, as parameters of a request. */

@@ -4,7 +4,7 @@ import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import type { Column, Link, Row, Sheet } from "./api";
 import { functionName } from "./names";
 import { isFile } from "./offline";
-import { viewAddress } from "./state";
+import { asyncHere, viewAddress } from "./state";
 import { chosenText, hasPercents, titled } from "./units";
 
 export const rowHeight = matchMedia("(pointer: coarse)").matches ? 34 : 26;
@@ -108,7 +108,7 @@ function withLine(text: string): ComponentChildren {
 
 const nameText = (text: string) => functionName(text) ?? withLine(text);
 
-export const linkAddress = ({ view, ...more }: Link) => viewAddress(view, { ...more, time: more.gc ? "" : undefined });
+export const linkAddress = ({ view, ...more }: Link) => viewAddress(view, { ...more, time: more.gc ? "" : undefined, async: view === "callers" ? asyncHere() : undefined });
 
 /** A file has each view of the whole session only. */
 const isThere = (link: Link) => !isFile || !(link.gc || link.process || link.thread || link.module || link.namespace);

@@ -237,6 +237,9 @@ func (s summary) command(next report.Next) string {
 	if next.Argument != "" {
 		out += " " + shell.Quote(next.Argument)
 	}
+	if next.Logical {
+		out += " --async logical"
+	}
 	if next.Findings > 0 {
 		out += "   # " + counted(next.Findings, "finding")
 	}

@@ -16,6 +16,8 @@ import (
 var sentences = map[report.NoteKind]string{
 	report.NoteAsync: "Async methods are below their callers, including what they did after they had waited; " +
 		"--async physical shows the stacks as they were.",
+	report.NoteAsyncMethods: "Async methods are as they were on the stacks; --async logical shows each as one function, " +
+		"and who called it.",
 	report.NotePhysical: "The stacks are as they were, also for async methods, because the columns of lifetimes " +
 		"are known only for these.",
 	report.NoteRaw:     "Elapsed times are raw: they include what the probes added.",
