@@ -9,7 +9,6 @@ import (
 	"github.com/clrprof/clrprof/internal/differ"
 	q "github.com/clrprof/clrprof/internal/quantity"
 	"github.com/clrprof/clrprof/internal/session"
-	"github.com/clrprof/clrprof/internal/session/sessiontest"
 )
 
 // onTree is what a function, or a call, has on the rows of a tree.
@@ -73,18 +72,8 @@ func naiveSums(tree *LogicalTree) (functions map[session.FunctionID]onTree, call
 func TestTreeSums(t *testing.T) {
 	dir := t.TempDir()
 	rapid.Check(t, func(rt *rapid.T) {
-		b := sessiontest.Random(rapid.Uint64().Draw(rt, "seed"))
-		nameAsync(rt, b)
-		s := open(rt, b, filepath.Join(dir, "a"))
+		s, _, tree := drawLogicalTree(rt, filepath.Join(dir, "a"))
 		defer s.Close()
-		v, err := Open(s, Selection{})
-		if err != nil {
-			rt.Fatal(err)
-		}
-		tree, err := v.LogicalTree()
-		if err != nil || tree == nil {
-			rt.Skip(err)
-		}
 		functions, calls := naiveSums(tree)
 		sums := tree.Sums()
 		have := map[session.FunctionID]onTree{}

@@ -204,23 +204,30 @@ func nameAsync(rt *rapid.T, b *sessiontest.Builder) {
 	}
 }
 
+// drawLogicalTree makes a session at a path that has async methods.
+func drawLogicalTree(rt *rapid.T, path string) (*session.Session, *Source, *LogicalTree) {
+	b := sessiontest.Random(rapid.Uint64().Draw(rt, "seed"))
+	nameAsync(rt, b)
+	s := open(rt, b, path)
+	v, err := Open(s, Selection{})
+	if err != nil {
+		rt.Fatal(err)
+	}
+	tree, err := v.LogicalTree()
+	if err != nil || tree == nil {
+		s.Close()
+		rt.Skip(err)
+	}
+	return s, v, tree
+}
+
 // TestLogicalTreeAddsUp: whatever calls whatever, no value is lost or counted twice, for each process, and for each
 // function but that the values of a state machine are those of its method, and those of the runtime are together.
 func TestLogicalTreeAddsUp(t *testing.T) {
 	dir := t.TempDir()
 	rapid.Check(t, func(rt *rapid.T) {
-		b := sessiontest.Random(rapid.Uint64().Draw(rt, "seed"))
-		nameAsync(rt, b)
-		s := open(rt, b, filepath.Join(dir, "a"))
+		s, v, tree := drawLogicalTree(rt, filepath.Join(dir, "a"))
 		defer s.Close()
-		v, err := Open(s, Selection{})
-		if err != nil {
-			rt.Fatal(err)
-		}
-		tree, err := v.LogicalTree()
-		if err != nil || tree == nil {
-			rt.Skip(err)
-		}
 		type sums struct {
 			Own, All q.Amount
 			Time     q.Time
