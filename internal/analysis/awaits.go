@@ -27,14 +27,19 @@ type machineWaits struct{ started, suspended, resumed began }
 // awaits returns how often and for how long async methods waited, of all processes. A suspension begins with the call
 // by which the state machine asks to be resumed, and ends with the next call of its MoveNext. Which of these belong
 // together need not be known: the time between them is the difference of two sums.
-func (d *Data) awaits() ([]session.FunctionAwait, error) {
+func (d *Data) awaits(times *nodeTimes) ([]session.FunctionAwait, error) {
 	if s := d.in.selection; len(d.TimingBegan) == 0 || !s.WholeProcesses() || !s.asRecorded() {
 		return nil, nil
 	}
-	incomplete, err := d.incompleteCalls()
+	losses, err := d.session.Losses()
 	if err != nil {
 		return nil, err
 	}
+	incomplete, err := d.incompleteCalls(losses)
+	if err != nil {
+		return nil, err
+	}
+	unstarted := d.startsUnknown(losses, times)
 	machines := map[int32]*machineWaits{} // by function
 	of := func(function int32) *machineWaits {
 		if machines[function] == nil {
@@ -68,7 +73,8 @@ func (d *Data) awaits() ([]session.FunctionAwait, error) {
 		}
 		f := &d.Functions[function]
 		row := session.FunctionAwait{Function: f.ID, Suspensions: m.suspended.calls, Resumptions: m.resumed.calls}
-		if perSecond := d.ticksPerSecond(f.Process); !incomplete[f.Process] && m.resumed.calls <= m.suspended.calls {
+		if perSecond := d.ticksPerSecond(f.Process); !incomplete[f.Process] &&
+			m.resumed.calls <= m.suspended.calls && !unstarted(function, m.started.calls) {
 			row.Awaited, row.Known = nanoseconds64(m.suspended.ticks-m.resumed.ticks, perSecond)
 		}
 		out = append(out, row)
@@ -88,18 +94,37 @@ func startsMachine(f *session.Function) bool {
 // passes for its going on.
 var lossesOfCalls = []string{
 	session.LossCallsFolded, session.LossCallsCut, session.LossNoThreadState, session.LossNotHooked,
-	session.LossNotProbed, session.LossCallsNested,
+	session.LossCallsNested,
+}
+
+// startsUnknown returns what reports whether a state machine may have been started more often than so many times. In a
+// process of which functions have no probes one of these may start it. It is known that none does where the function
+// that the compiler made for that has been called as often.
+func (d *Data) startsUnknown(losses []session.Loss, times *nodeTimes) func(machine int32, started q.Count) bool {
+	processes := map[session.ProcessID]bool{}
+	for _, l := range losses {
+		processes[l.Process] = processes[l.Process] || l.Reason == session.LossNotProbed
+	}
+	var stub map[int32]int32
+	var calls []counts
+	return func(machine int32, started q.Count) bool {
+		if !processes[d.Functions[machine].Process] {
+			return false
+		}
+		if calls == nil {
+			stub = newAsyncFunctions(d.Functions).stub
+			calls = times.own.calls(d.nodeFunction, len(d.Functions))
+		}
+		starts, known := stub[machine]
+		return !known || calls[starts].calls != started
+	}
 }
 
 // incompleteCalls returns the processes of which not all calls are recorded, or not up to an end of their own.
-func (d *Data) incompleteCalls() (map[session.ProcessID]bool, error) {
+func (d *Data) incompleteCalls(losses []session.Loss) (map[session.ProcessID]bool, error) {
 	out := map[session.ProcessID]bool{}
 	for _, t := range d.Times {
 		out[t.Process] = t.Instrument == session.InstrumentMine
-	}
-	losses, err := d.session.Losses()
-	if err != nil {
-		return nil, err
 	}
 	for _, l := range losses {
 		out[l.Process] = out[l.Process] || slices.Contains(lossesOfCalls, l.Reason)

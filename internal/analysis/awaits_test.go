@@ -135,6 +135,15 @@ func TestAwaitsUnknown(t *testing.T) {
 		"a function without probes": {func(a *awaitSession) {
 			a.Losses = []session.Loss{{Process: 1, Reason: session.LossNotProbed, Events: 1}}
 		}, 1, false},
+		"one without probes, all starts known": {func(a *awaitSession) {
+			a.Losses = []session.Loss{{Process: 1, Reason: session.LossNotProbed, Events: 1}}
+			a.call(a.thread, 9, a.main, a.load)
+		}, 1, true},
+		"one without probes, a start missing": {func(a *awaitSession) {
+			a.Losses = []session.Loss{{Process: 1, Reason: session.LossNotProbed, Events: 1}}
+			a.call(a.thread, 9, a.main, a.load)
+			a.call(a.thread, 9, a.main, a.load)
+		}, 1, false},
 		"another loss": {func(a *awaitSession) {
 			a.Losses = []session.Loss{{Process: 1, Reason: session.LossMarks, Events: 1}}
 		}, 1, true},

@@ -141,7 +141,7 @@ func (d *Data) derive(groups bool) (*derivation, error) {
 	}
 	if times != nil {
 		d.deriveTimes(out, times)
-		if out.Awaits, err = d.awaits(); err != nil {
+		if out.Awaits, err = d.awaits(times); err != nil {
 			return nil, err
 		}
 	}

@@ -24,6 +24,7 @@ import (
 	"github.com/clrprof/clrprof/internal/export/sarif"
 	"github.com/clrprof/clrprof/internal/export/speedscope"
 	"github.com/clrprof/clrprof/internal/export/vsperf"
+	"github.com/clrprof/clrprof/internal/quantity"
 	"github.com/clrprof/clrprof/internal/report"
 	"github.com/clrprof/clrprof/internal/session"
 	"github.com/clrprof/clrprof/internal/web"
@@ -270,8 +271,32 @@ func (x *exportFlags) writeOutput(ctx context.Context, e *environment, s *sessio
 	if err != nil {
 		return err
 	}
-	_, err = fmt.Fprintln(e.stdout, output)
-	return written(err)
+	if _, err = fmt.Fprintln(e.stdout, output); err != nil {
+		return written(err)
+	}
+	if chosen.stacks {
+		tell(e, x.sizeNotes(output, largeStacks))
+	}
+	return nil
+}
+
+// largeStacks is from which size of a file on it is said how it becomes smaller, in bytes: viewers are slow with larger
+// ones, or refuse them.
+const largeStacks = 200_000_000
+
+// sizeNotes says why a file of stacks is larger than a limit: where a recursion is thousands of levels deep, so is the
+// stack of each sample, and many formats write it out for each.
+func (x *exportFlags) sizeNotes(path string, limit int64) []string {
+	made, err := os.Stat(path)
+	if err != nil || made.Size() <= limit {
+		return nil
+	}
+	smaller := "--fold-recursion or --min-share makes"
+	if x.shape.fold {
+		smaller = "--min-share makes"
+	}
+	return []string{fmt.Sprintf("The file has %s, because it holds whole stacks: %s it smaller.",
+		quantity.Bytes(made.Size()), smaller)}
 }
 
 // noLabels is the value of --labels for none.

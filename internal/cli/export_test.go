@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"testing"
 
 	"github.com/clrprof/clrprof/internal/session/sessiontest"
@@ -98,5 +99,30 @@ func TestExportDiskFull(t *testing.T) {
 		}
 		os.Remove(old)
 		onlySession(t, dir)
+	}
+}
+
+// TestExportLarge: it is said of a large file of stacks what makes it smaller, and of no other.
+func TestExportLarge(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "stacks")
+	if err := os.WriteFile(path, make([]byte, 2048), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	const large = "The file has 2.00 KiB, because it holds whole stacks: "
+	for _, tt := range []struct {
+		path   string
+		limit  int64
+		folded bool
+		want   []string
+	}{
+		{path, 2047, false, []string{large + "--fold-recursion or --min-share makes it smaller."}},
+		{path, 2047, true, []string{large + "--min-share makes it smaller."}},
+		{path, 2048, false, nil},
+		{path + "2", 0, false, nil},
+	} {
+		x := exportFlags{shape: shapeFlags{fold: tt.folded}}
+		if got := x.sizeNotes(tt.path, tt.limit); !slices.Equal(got, tt.want) {
+			t.Errorf("%s, limit %d: %q, want %q", tt.path, tt.limit, got, tt.want)
+		}
 	}
 }

@@ -32,6 +32,17 @@ func (v View) withAwaits() View {
 	return v
 }
 
+// unknownAwaits is how many async methods waited for a time that is not known.
+func (c *context) unknownAwaits() int {
+	n := 0
+	for _, a := range c.awaits {
+		if !a.Known {
+			n++
+		}
+	}
+	return n
+}
+
 // noteAwaits says why rows of threads have no awaited time, where async methods waited.
 func (b *builder) noteAwaits() error {
 	awaits, err := b.source.FunctionAwaits()

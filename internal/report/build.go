@@ -51,6 +51,9 @@ func (v View) buildIn(c *context, o Options) (*Table, error) {
 	if c.raw {
 		b.note(NoteRaw)
 	}
+	if n := c.unknownAwaits(); n > 0 && v.awaits && c.hasTime() {
+		b.note(NoteAwaitsUnknown, Things{n, "async method"})
+	}
 	if b.table.Losses, err = c.losses(); err != nil {
 		return nil, err
 	}

@@ -54,6 +54,7 @@ const (
 	NoteBackground         NoteKind = "background"          // collections were not in the background
 	NoteWholeGCs           NoteKind = "whole-gcs"           // collections are of no part of a process
 	NoteAwaitsNoThread     NoteKind = "awaits-no-thread"    // how long async methods awaited in all
+	NoteAwaitsUnknown      NoteKind = "awaits-unknown"      // Things: async methods whose awaited time is not known
 	NoteAwaitsWhole        NoteKind = "awaits-whole"        // awaited time is of no part of a process
 	NoteMore               NoteKind = "more"                // a number of things
 	NotePaused             NoteKind = "paused"              // how long nothing was recorded, and of how long

@@ -79,6 +79,7 @@ var sentences = map[report.NoteKind]string{
 	report.NoteOutside:       "Not recorded inside of %s: %s in it, %s, for %s in total.",
 	report.NoteAwaitsNoThread: "Awaited time (%s in total) belongs to no thread: a wait can begin on one and end " +
 		"on another. functions shows it by method.",
+	report.NoteAwaitsUnknown: "For how long %s awaited is not known, because calls may be missing (docs/metrics.md).",
 	report.NoteAwaitsWhole: "Awaited times are left out: they are known only for whole processes, because a wait " +
 		"can begin in one part and end in another.",
 	report.NoteLessWeight: "Hidden: %s of less weight.",
