@@ -112,6 +112,24 @@ func TestRecordedExports(t *testing.T) {
 	}
 }
 
+// TestRecordedCounters: a session of a clrprof that had at most four CPU counters has the values that this one gave,
+// although there is room for two more in each row today.
+func TestRecordedCounters(t *testing.T) {
+	const name = "counters4"
+	folder := enterRecorded(t, name)
+	columns := ""
+	for _, counter := range []string{"page_faults", "context_switches", "task_clock", "voluntary_switches"} {
+		columns += "," + counter + "_inclusive," + counter + "_exclusive"
+	}
+	var commands []string
+	for _, view := range []string{"functions", "calltree", "modules", "callers Orders.Price", "threads", "processes",
+		"functions --thread /customer/", "functions --my-code"} {
+		commands = append(commands, joinWords("report", name+".clrprof", view, "--csv --columns name"+columns))
+	}
+	commands = append(commands, joinWords("report", name+".clrprof lines --csv --columns line_name"+columns))
+	compareTranscript(t, filepath.Join(folder, name+".txt"), commands)
+}
+
 // enterRecorded makes a new directory with these sessions the current one, and returns the folder of what is expected.
 func enterRecorded(t *testing.T, names ...string) (folder string) {
 	t.Helper()
