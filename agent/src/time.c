@@ -286,24 +286,30 @@ static void note_levels(struct timer *t)
     }
 }
 
-/* Adds an interval to one of a timing's two pairs of counters. */
-static void add(struct timer *t, uint64_t *elapsed, uint64_t *waited, uint32_t *waits, const struct interval *i)
+/* Adds an interval that the system acted in to what was waited. */
+static void add_waited(struct timer *t, uint64_t *waited, uint32_t *waits, const struct interval *i)
 {
-    t->clock->elapsed += i->ticks;
-    *elapsed += i->ticks;
-    if (!i->acted)
-        return;
     note_levels(t);
     t->clock->waited += i->waited;
     t->clock->acted++;
     t->sums.waited += i->waited;
     waits_add(&t->sums.waits, &i->waits);
-    *waited += i->waited;
     struct wire_waits *w = waits_of(waits);
     if (w != NULL)
         waits_add(w, &i->waits);
     else /* the time itself is counted */
         loss(WIRE_LOSS_WAITS, 0, 0);
+    *waited += i->waited;
+}
+
+/* Adds an interval to one of a timing's two pairs of counters. What was waited comes first: the collector, if it reads
+ * between the two, can keep that until the time is there, but has no place for it later. */
+static void add(struct timer *t, uint64_t *elapsed, uint64_t *waited, uint32_t *waits, const struct interval *i)
+{
+    if (i->acted)
+        add_waited(t, waited, waits, i);
+    t->clock->elapsed += i->ticks;
+    __atomic_store_n(elapsed, *elapsed + i->ticks, __ATOMIC_RELEASE);
 }
 
 static void add_counted(struct timer *t, uint64_t *to, const struct interval *i)

@@ -273,7 +273,7 @@ const readings = 4
 
 // Timing reads a timing while its thread may change it: each field whole, and in an order in which what is counted
 // later is read first. So calls that ended are not more than calls that began. Elapsed times can be an interval ahead
-// of the calls, and, if the thread was interrupted between the two, of what of them is counted as waited.
+// of the calls, and, if the thread was interrupted between the two, an interval behind what of it was waited.
 func Timing(t *wire.Timing) wire.Timing {
 	out := wire.Timing{Parent: t.Parent, Function: t.Function, ReturnAddress: t.ReturnAddress, Thread: t.Thread}
 	for range readings {

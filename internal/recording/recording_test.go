@@ -44,6 +44,7 @@ func TestWaited(t *testing.T) {
 		{90, 100, 100, 20, false, 20}, // an interval whose kind was not known before: in the next slice
 		{90, 160, 100, 20, false, 80}, // where there is room for a part of it
 		{90, 100, 100, 20, true, 90},  // or at the end
+		{110, 100, 100, 20, true, 20}, // killed between the two
 		{10, 100, 100, 20, false, 10}, // shrunk: an error later
 	} {
 		now, before := session.TimingValue{Elapsed: c.elapsed}, session.TimingValue{Elapsed: c.hadElapsed,

@@ -220,11 +220,12 @@ func (t *timings) setCounted(i int, v *session.TimingValue) {
 	t.rows.SetLarge(i, counted{v.Calls, v.Ended, v.Made, v.Elapsed, v.Waited, v.Waits})
 }
 
-// waited keeps what was waited within a slice from being more than what passed in it: an interval can be known to have
-// been waited only after it was counted, and the two are rounded. What is more waits for the next slice.
+// waited keeps what was waited within a slice from being more than what passed in it: what was waited of an interval is
+// counted before the interval, and the two are rounded. What is more waits for the next slice. If there is none, the
+// process was killed between the two, and it counts for nothing.
 func waited(sum quantity.Nanoseconds, total, before *session.TimingValue, last bool) quantity.Nanoseconds {
 	most := before.Waited + total.Elapsed - before.Elapsed
-	if last && sum > most+1 { // nothing comes after this
+	if last && sum > most+1 && sum <= total.Elapsed { // nothing comes after this
 		return sum
 	}
 	return min(sum, max(most, before.Waited))
