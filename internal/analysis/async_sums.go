@@ -23,8 +23,13 @@ type TreeSums struct {
 }
 
 // Method returns the function that stands for another one: for the state machine of an async method the method. Others
-// stand for themselves.
-func (s *TreeSums) Method(id session.FunctionID) session.FunctionID { return methodOf(s.methods, id) }
+// stand for themselves, as all do without sums.
+func (s *TreeSums) Method(id session.FunctionID) session.FunctionID {
+	if s == nil {
+		return id
+	}
+	return methodOf(s.methods, id)
+}
 
 // Bodies returns the functions for which another one stands, by that.
 func (s *TreeSums) Bodies() map[session.FunctionID][]session.FunctionID {
@@ -175,7 +180,8 @@ func (s *treeSum) single() session.SingleCalls {
 // rows makes rows of the sums.
 func (a *treeAdder) rows() *TreeSums {
 	out := &TreeSums{methods: a.tree.methods}
-	for id, s := range a.functions {
+	for _, id := range slices.Sorted(maps.Keys(a.functions)) {
+		s := a.functions[id]
 		if s.hasAmounts {
 			out.Functions = append(out.Functions, session.FunctionValue{Function: id, Amounts: s.amounts})
 		}
@@ -184,7 +190,11 @@ func (a *treeAdder) rows() *TreeSums {
 				TimeValue: s.time.TimeValue, SingleCalls: s.single()})
 		}
 	}
-	for of, s := range a.calls {
+	calls := slices.SortedFunc(maps.Keys(a.calls), func(a, b callPair) int {
+		return cmp.Or(cmp.Compare(a.caller, b.caller), cmp.Compare(a.callee, b.callee))
+	})
+	for _, of := range calls {
+		s := a.calls[of]
 		if s.hasAmounts {
 			out.Calls = append(out.Calls, session.CallValue{Caller: of.caller, Callee: of.callee, Amounts: s.amounts})
 		}
@@ -193,15 +203,5 @@ func (a *treeAdder) rows() *TreeSums {
 				TimeValue: s.time.TimeValue, SingleCalls: s.single()})
 		}
 	}
-	slices.SortFunc(out.Functions, func(a, b session.FunctionValue) int { return cmp.Compare(a.Function, b.Function) })
-	slices.SortFunc(out.FunctionTimes, func(a, b session.FunctionTime) int {
-		return cmp.Compare(a.Function, b.Function)
-	})
-	slices.SortFunc(out.Calls, func(a, b session.CallValue) int {
-		return cmp.Or(cmp.Compare(a.Caller, b.Caller), cmp.Compare(a.Callee, b.Callee))
-	})
-	slices.SortFunc(out.CallTimes, func(a, b session.CallTime) int {
-		return cmp.Or(cmp.Compare(a.Caller, b.Caller), cmp.Compare(a.Callee, b.Callee))
-	})
 	return out
 }

@@ -44,7 +44,7 @@ func (b *builder) joinAsync() error {
 		calls: newCallIndex(c.joined(c.methods.Calls, c.methods.CallTimes))}
 	c.awaits = map[session.FunctionID]*session.FunctionAwait{}
 	for id, await := range b.awaits {
-		sum := &session.FunctionAwait{Function: c.method(id), Known: true}
+		sum := &session.FunctionAwait{Function: c.methods.Method(id), Known: true}
 		if known := c.awaits[sum.Function]; known != nil {
 			sum = known
 		}
@@ -54,14 +54,6 @@ func (b *builder) joinAsync() error {
 	}
 	b.context = &c
 	return nil
-}
-
-// method is the function that stands for one in a view.
-func (c *context) method(id session.FunctionID) session.FunctionID {
-	if c.methods == nil {
-		return id
-	}
-	return c.methods.Method(id)
 }
 
 // noteAsync says, of functions as they were on the stacks, that there is another view of them, if some are of async

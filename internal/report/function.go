@@ -155,7 +155,7 @@ func (b *builder) linesOfMethods() (map[session.FunctionID][]Row, error) {
 	lines, err := b.lineRows()
 	of := map[session.FunctionID][]Row{}
 	for _, row := range lines {
-		method := b.method(row.function)
+		method := b.methods.Method(row.function)
 		at := -1
 		if isBody(row) {
 			at = slices.IndexFunc(of[method], isBody)

@@ -7,7 +7,8 @@ import { nowAndBefore, older, paint } from "./paint";
 import type { Paint } from "./paint";
 import { fittingName } from "./names";
 import { Command, copy, Failed, Sentences, ShapeOfFile, useParts, Waiting } from "./parts";
-import { addTerm, asyncHere, change, param, theme, viewAddress } from "./state";
+import { addTerm, change, param, theme } from "./state";
+import { linkAddress } from "./table";
 import { color } from "./timeline";
 import { format, formatCount, formatPercent, hasPercents, inPercent } from "./units";
 import { byName, decode, find, hiddenName, hit, pathOf, search, walk } from "./walk";
@@ -180,7 +181,7 @@ function Graph({ f, up, stale, partial }: { f: Frames; up: string; stale: boolea
       <button type="button" disabled={!at && !pan} onClick={() => { setPan(undefined); change({ at: "" }); }}>All of it</button>
       <button type="button" disabled={!name || isFile} onClick={() => addTerm("focus", name)}>Only stacks with it</button>
       <button type="button" disabled={!name || isFile} onClick={() => addTerm("hide", name)}>Hide it</button>
-      {name ? <a class="button" href={viewAddress("callers", { argument: name, async: asyncHere() })}>Callers and callees</a> : null}
+      {name ? <a class="button" href={linkAddress({ view: "callers", argument: name })}>Callers and callees</a> : null}
       <button type="button" disabled={!name} onClick={() => copy(stack().join("\n"), "Stack")}>Copy stack</button>
       {matches && partial ? <span class="count" role="status">Searching…</span> : matches ? <span class="count" role="status">{formatCount(matches.frames.length)} matches: {format(f.kind, matches.sum)}{inPercent(matches.sum, f.total)}, themselves {format(f.kind, matches.own)}</span> : null}
     </div>

@@ -6,8 +6,8 @@ import { Chooser, mover } from "./columns";
 import { comebacks } from "./link";
 import { isFile } from "./offline";
 import { Command, copy, Failed, Sentences, ShapeOfFile, useLoad, Waiting } from "./parts";
-import { addTerm, asyncHere, change, param, viewAddress } from "./state";
-import { Cell, chosen, Head, inset, nameOf, Rows, template, widthOf } from "./table";
+import { addTerm, change, param } from "./state";
+import { Cell, chosen, Head, inset, linkAddress, nameOf, Rows, template, widthOf } from "./table";
 import { at, id, nodeAt, page, positionOf, take, top, turn } from "./treerows";
 import type { Node } from "./treerows";
 import { tsv } from "./tsv";
@@ -182,7 +182,7 @@ function Tree({ sheet, query, root, selection, stale, optional }: { sheet: Sheet
       {bottomUp ? null : <button type="button" onClick={() => void hot(true)}>Hot path</button>}
       <button type="button" disabled={!name || isFile} onClick={() => addTerm("focus", name)}>Only stacks with it</button>
       <button type="button" disabled={!name || isFile} onClick={() => addTerm("hide", name)}>Hide it</button>
-      {name ? <a class="button" href={viewAddress("callers", { argument: name, async: asyncHere() })}>Callers and callees</a> : null}
+      {name ? <a class="button" href={linkAddress({ view: "callers", argument: name })}>Callers and callees</a> : null}
       <button type="button" disabled={!name} onClick={() => copy(stack(chosenNode).join("\n"), "Stack")}>Copy stack</button>
       <button type="button" class="root" disabled={!chosenNode || chosenNode.count === 0} onClick={rootHere}>Root here</button>
       {root ? <button type="button" class="whole" onClick={() => change({ root: "" })}>Whole tree</button> : null}
