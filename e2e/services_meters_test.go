@@ -1,7 +1,9 @@
 package e2e
 
 import (
+	"errors"
 	"fmt"
+	"io"
 	"maps"
 	"strconv"
 	"strings"
@@ -198,8 +200,13 @@ func TestAttachMetersRefused(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+		read := make(chan error)
+		go func() { // else the runtime, which ends its sessions before the process, can wait for this one forever
+			_, err := io.Copy(io.Discard, other)
+			read <- err
+		}()
 		refused(t, x, "another tool reads them")
-		if err := other.Close(); err != nil {
+		if err := errors.Join(<-read, other.Close()); err != nil {
 			t.Error(err)
 		}
 	})

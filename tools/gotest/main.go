@@ -102,12 +102,10 @@ func (s *summary) line(w io.Writer, line []byte) {
 		}
 		s.output[key] = append(s.output[key], e.Output)
 	case "fail":
-		for _, text := range s.output[key] {
-			if !strings.HasPrefix(text, "=== ") {
-				fmt.Fprint(w, text)
-			}
+		if e.Test == "" {
+			s.printUnended(w, e.Package)
 		}
-		delete(s.output, key)
+		s.printOutput(w, key)
 	case "skip":
 		if e.Test != "" {
 			why := reason(s.output[key])
@@ -120,6 +118,26 @@ func (s *summary) line(w io.Writer, line []byte) {
 	if e.Test != "" && (e.Action == "pass" || e.Action == "fail") {
 		s.add(e)
 	}
+}
+
+// printUnended prints what tests of a package said that was over before they ended: where they were is in it.
+func (s *summary) printUnended(w io.Writer, pkg string) {
+	for _, key := range slices.Sorted(maps.Keys(s.output)) {
+		if test, of := strings.CutPrefix(key, pkg+" "); of {
+			fmt.Fprintf(w, "--- not ended: %s\n", test)
+			s.printOutput(w, key)
+		}
+	}
+}
+
+// printOutput prints what a test said.
+func (s *summary) printOutput(w io.Writer, key string) {
+	for _, text := range s.output[key] {
+		if !strings.HasPrefix(text, "=== ") {
+			fmt.Fprint(w, text)
+		}
+	}
+	delete(s.output, key)
 }
 
 // add counts the time of a test that has ended. Its parts have ended before it.

@@ -28,11 +28,16 @@ func TestSummary(t *testing.T) {
 no event
 {"Action":"output","Package":"p","Test":"","Output":"PASS\n"}
 {"Action":"output","Package":"p","Test":"","Output":"FAIL\tp\t0.1s\n"}
+{"Action":"output","Package":"p","Test":"F","Output":"=== RUN   F\n"}
+{"Action":"output","Package":"p","Test":"F","Output":"goroutine 7 [select]:\n"}
+{"Action":"output","Package":"pq","Test":"G","Output":"it runs\n"}
+{"Action":"fail","Package":"p","Elapsed":0.1}
 `) {
 		s.line(&b, []byte(line))
 	}
 	s.print(&b)
 	want := "x.go:1: no\n    b_test.go:8: wrong\n--- FAIL: B (0.00s)\nno event\nFAIL\tp\t0.1s\n" +
+		"--- not ended: F\ngoroutine 7 [select]:\n" +
 		"slowest, in seconds, parts that ran at the same time one after the other:\n     7.0 p E\n     5.5 p " +
 		"D\nskipped: needs an SDK: none\n    A\n"
 	if b.String() != want {
