@@ -382,7 +382,7 @@ func (r *runFlags) failed(n *notes, res collect.Result, command []string, err er
 func (r *runFlags) finish(e *environment, n *notes, res collect.Result) error {
 	path := res.Path
 	err := complete(n, path, made{res.Sums, r.names})
-	if err = errors.Join(err, res.Removed()); err != nil {
+	if err = errors.Join(err, res.Unremoved); err != nil {
 		return exit(exitUnwritable, fmt.Errorf("completing the session %s: %w", path, err))
 	}
 	if err := r.summarize(e, n, path); err != nil || r.trace.path == "" {

@@ -80,8 +80,9 @@ type Result struct {
 	Unlimited quantity.Count
 	// events of calls, in a file that is the caller's from now on; nil: there is none
 	Trace    *calltrace.Recorded
-	TraceErr error      // what was wrong with taking them: more may be missing than is counted
-	removed  chan error // says how removing the arenas ended; nil: they are not being removed
+	TraceErr error // what was wrong with taking them: more may be missing than is counted
+	// what was wrong with removing the arenas, of which the session has everything
+	Unremoved error
 	// what the dynamic loader says, if no runtime loaded the agent because that is impossible
 	Loader string
 }
@@ -415,7 +416,7 @@ func closeRecording(w *session.Writer, r *Recorder, age quantity.Nanoseconds, re
 }
 
 // finish closes the session; without data there is none, and data that could not be written stays where it is. What is
-// written is removed meanwhile: see Result.Removed.
+// written is removed.
 func finish(err error, w *session.Writer, d *launch.Directory, traced *tracer, res *Result) error {
 	if w != nil {
 		if closing := w.Close(); closing != nil && err == nil {
@@ -433,18 +434,11 @@ func finish(err error, w *session.Writer, d *launch.Directory, traced *tracer, r
 	if err != nil {
 		return errors.Join(err, d.Remove())
 	}
-	res.removed = make(chan error, 1) // it takes as long as writing the session's names
-	go func() { res.removed <- d.Remove() }()
+	// At once: Ctrl-C ends clrprof from now on. To give back the memory takes as long as to write the names.
+	release, err := d.Unlink()
+	res.Unremoved = err
+	go release()
 	return nil
-}
-
-// Removed waits until the arenas are removed, which begins when a session has all that they have. It is to be called
-// once, before the process ends.
-func (res *Result) Removed() error {
-	if res.removed == nil {
-		return nil
-	}
-	return <-res.removed
 }
 
 // Recovered is what Recover found.

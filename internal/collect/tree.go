@@ -127,7 +127,8 @@ func (p *process) instruction(f session.FunctionID, b body, address uint64) sess
 }
 
 // instructionAt returns the instruction of a timing's return address, if that is in the given function, else 0. What
-// the agent has not described itself is found in the function's bodies, which it describes before they run.
+// the agent has not described itself is found in the function's bodies, which it describes before they run, but what
+// other threads run while the runtime reports it.
 func (t *tree) instructionAt(p *process, f session.FunctionID, x *wire.Timing) (session.InstructionID, error) {
 	switch described := int64(x.IP) < int64(len(t.instructions)); {
 	case !described && p.over:

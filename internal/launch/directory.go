@@ -30,6 +30,9 @@ const (
 	// goneSuffix ends the name of a directory that is being removed.
 	goneSuffix = ".gone"
 
+	// mostHeld is how many files of a directory are open while it is removed: most systems allow 1,024.
+	mostHeld = 256
+
 	// newAge is when such a directory must be a dead collector's: the two calls in between take microseconds.
 	newAge = time.Minute
 )
@@ -184,15 +187,41 @@ func ownedBy(info os.FileInfo, uid int) bool {
 // Remove deletes the directory and what is in it. A target that still runs keeps its memory until it ends. Processes
 // that start now find no directory of that name, so nothing can appear in it meanwhile.
 func (d *Directory) Remove() error {
+	release, err := d.Unlink()
+	release()
+	return err
+}
+
+// Unlink does so, but for the memory of the files, which takes longer, and which release gives back, or else the end of
+// the process.
+func (d *Directory) Unlink() (release func(), err error) {
 	path := d.Path + goneSuffix
 	if os.Rename(d.Path, path) != nil {
 		path = d.Path
 	}
-	err := os.RemoveAll(path)
-	if err != nil {
+	held := hold(path)
+	if err = os.RemoveAll(path); err != nil {
 		err = os.RemoveAll(path) // a file that was being made during the renaming
 	}
-	return errors.Join(err, d.lock.Close())
+	release = func() {
+		for _, fd := range held {
+			unix.Close(fd)
+		}
+	}
+	return release, errors.Join(err, d.lock.Close())
+}
+
+// hold opens the files in a directory: those that are removed then stay until they are closed. Of what cannot be opened
+// nothing is lost.
+func hold(path string) (held []int) {
+	entries, _ := os.ReadDir(path)
+	for _, e := range entries[:min(len(entries), mostHeld)] {
+		fd, err := unix.Open(filepath.Join(path, e.Name()), unix.O_PATH|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
+		if err == nil {
+			held = append(held, fd)
+		}
+	}
+	return held
 }
 
 // Keep leaves the directory where it is, so that its arenas can be recovered by hand.

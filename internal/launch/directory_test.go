@@ -251,6 +251,43 @@ func TestDiscard(t *testing.T) {
 	}
 }
 
+// TestUnlink: nothing has a name any more when it returns, and what the files hold is given back later.
+func TestUnlink(t *testing.T) {
+	base := t.TempDir()
+	d := newDirectory(t, base)
+	file := filepath.Join(d.Path, "1-1.arena")
+	if err := errors.Join(os.WriteFile(file, []byte("held"), 0o600), os.Symlink("away", filepath.Join(d.Path, "link")),
+		os.Mkdir(filepath.Join(d.Path, "folder"), 0o700)); err != nil {
+		t.Fatal(err)
+	}
+	release, err := d.Unlink()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if left := names(t, base); len(left) != 0 {
+		t.Errorf("%v is left", left)
+	}
+	count := func() (held int) {
+		fds, err := os.ReadDir("/proc/self/fd")
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, fd := range fds {
+			to, err := os.Readlink(filepath.Join("/proc/self/fd", fd.Name()))
+			if err == nil && strings.HasPrefix(to, base) && strings.HasSuffix(to, " (deleted)") {
+				held++
+			}
+		}
+		return held
+	}
+	if n := count(); n != 3 {
+		t.Errorf("%d files are held, want 3", n)
+	}
+	if release(); count() != 0 {
+		t.Errorf("%d files are held after the release", count())
+	}
+}
+
 // TestRemoveWhileAgentsStart: a process that starts now can neither keep the directory nor appear in it.
 func TestRemoveWhileAgentsStart(t *testing.T) {
 	base := t.TempDir()
