@@ -2,6 +2,7 @@ package e2e
 
 import (
 	"os"
+	"slices"
 	"strings"
 	"testing"
 
@@ -105,32 +106,40 @@ func compareCounted(t *testing.T, r result) {
 	}
 }
 
-// comparePlaces: a function's callee, its lines and its path have what the function has.
+// comparePlaces: a function's callee, its lines and its path have what the function has. There can be more page faults
+// than fresh pages: the kernel takes pages away from programs.
 func comparePlaces(t *testing.T, r result) {
 	t.Helper()
 	functions := work(t, r, "functions")
 	two, touch := functions["Two"], functions["Touch"]
-	if two.Within != two.Faults+two.Calls*8 { // Touch of three pages, and of five
-		t.Errorf("Two: %+v, want 8 page faults a call in what it calls", two)
-	}
-	if path := work(t, r, "calltree")["Two"]; path.Within != two.Within {
-		t.Errorf("the path of Two has %d page faults, the function %d", path.Within, two.Within)
-	}
 	edges := query[struct {
 		Faults int64 `json:"faults"`
 	}](t, r.session, `SELECT v.cpu_counter1_inclusive AS faults FROM call_time v JOIN function c ON c.id = v.caller_id
 		JOIN function f ON f.id = v.callee_id WHERE c.raw_name = 'Two' AND f.raw_name = 'Touch'`)
-	if len(edges) != 1 || edges[0].Faults != two.Calls*8 || edges[0].Faults > touch.Within {
-		t.Errorf("Touch called by Two: %+v page faults, want %d; Touch %+v", edges, two.Calls*8, touch)
+	if len(edges) != 1 {
+		t.Fatalf("Touch called by Two: %+v", edges)
 	}
-	lines := map[int64]bool{}
+	called := edges[0].Faults
+	if called < two.Calls*8 || called > touch.Within { // of three pages, and of five
+		t.Errorf("Touch called by Two: %d page faults, want at least %d; Touch %+v", called, two.Calls*8, touch)
+	}
+	if two.Within != two.Faults+called {
+		t.Errorf("Two: %+v, and %d page faults in what it calls", two, called)
+	}
+	if path := work(t, r, "calltree")["Two"]; path.Within != two.Within {
+		t.Errorf("the path of Two has %d page faults, the function %d", path.Within, two.Within)
+	}
+	var lines []int64
 	for _, row := range view[cpuRow](t, r.session, "lines") {
-		if strings.HasPrefix(row.Function, "CpuCounters.Work.Two") && row.Kind == "line" {
-			lines[row.Within-row.Faults] = true
+		if n := row.Within - row.Faults; strings.HasPrefix(row.Function, "CpuCounters.Work.Two") && row.Kind == "line" &&
+			n != 0 {
+			lines = append(lines, n)
 		}
 	}
-	if !lines[two.Calls*3] || !lines[two.Calls*5] {
-		t.Errorf("lines of Two have %v page faults in what they call, want %d and %d", lines, two.Calls*3, two.Calls*5)
+	slices.Sort(lines)
+	if len(lines) != 2 || lines[0] < two.Calls*3 || lines[1] < two.Calls*5 || lines[0]+lines[1] != called {
+		t.Errorf("lines of Two have %v page faults in what they call, want at least %d and %d, in sum %d", lines,
+			two.Calls*3, two.Calls*5, called)
 	}
 }
 
