@@ -231,7 +231,7 @@ func wantUnmeasured(t *testing.T, path, why string) {
 // route. From .NET 9 on the runtime measures, too.
 func TestInstrumentsOfServer(t *testing.T) {
 	t.Parallel()
-	for _, r := range dotnettest.Few(t, dotnettest.NeedRuntimes(t, 8)) {
+	for _, r := range dotnettest.NeedRuntimes(t, 8) {
 		t.Run(r.Name, func(t *testing.T) {
 			got := recordWeb(t, r, []string{"--memory", "--meter", "Microsoft.AspNetCore.*", "--meter", "System.Runtime"})
 			checkSession(t, got.session)
