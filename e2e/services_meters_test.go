@@ -9,6 +9,8 @@ import (
 	"strings"
 	"testing"
 
+	"golang.org/x/sys/unix"
+
 	"github.com/clrprof/clrprof/internal/analysis"
 	"github.com/clrprof/clrprof/internal/dotnettest"
 	"github.com/clrprof/clrprof/internal/eventpipe"
@@ -179,6 +181,19 @@ func TestAttachMetersLost(t *testing.T) {
 		}
 		x.finish()
 	})
+}
+
+// TestAttachMetersSuspended: Ctrl-Z does not keep the program from ending.
+func TestAttachMetersSuspended(t *testing.T) {
+	t.Parallel()
+	x := newSandbox(t).startMeasured(dotnettest.Need(t).Newest())
+	a := x.attachMeters("suspended")
+	a.signal(unix.SIGTSTP)
+	await(t, "a word on it", func() bool { return strings.Contains(a.said(), "not suspended") })
+	x.do("measure 6")
+	x.finish()
+	a.ends(0, "has ended")
+	checkSession(t, a.session)
 }
 
 // TestAttachMetersRefused: a process whose meters another tool reads, and one of an old runtime, are recorded without

@@ -161,6 +161,9 @@ func (a *attachFlags) run(e *environment, pid int) error {
 	spareMemory(e.getenv)
 	notes := newNotes(e.stderr)
 	defer survive(unix.SIGXFSZ)()
+	if len(a.meters) > 0 {
+		defer keepReading(notes)()
+	}
 	stop, stopWatching := untilSignal()
 	options.Stop = stop
 	if !a.must {
@@ -211,6 +214,27 @@ func (a *attachFlags) attachFailed(n *notes, res collect.Result, err error) erro
 		return exit(exitNoRuntime, err)
 	}
 	return a.failed(n, res, nil, err)
+}
+
+// keepReading makes Ctrl-Z say why it does nothing: the runtime publishes meters to a socket, and when the program ends
+// it waits until all is read there.
+func keepReading(n *notes) (cancel func()) {
+	pressed, done := make(chan os.Signal, 1), make(chan struct{})
+	signal.Notify(pressed, unix.SIGTSTP)
+	go func() {
+		for {
+			select {
+			case <-pressed:
+				n.say("not suspended: the process, whose meters are read, could not end meanwhile")
+			case <-done:
+				return
+			}
+		}
+	}()
+	return func() {
+		signal.Stop(pressed)
+		close(done)
+	}
 }
 
 // untilSignal returns a channel that is closed by the first signal that asks clrprof to end.
