@@ -96,8 +96,7 @@ demo: build dotnet ## profile a sample program and print the report
 test: build dotnet check race ## run all tests; fetches what they need
 	go run ./tools/gotest -vet=off -timeout 50m ./...
 
-# What is run in several ways is run in each of them on every runtime then, and so are tests that are not about
-# runtimes: two to three times as many recordings.
+# What is run in several ways is run in each of them on every runtime then: two to three times as many recordings.
 test-all: build dotnet check race ## run all tests, and each way to record a program on every runtime
 	CLRPROF_TEST_EVERY_RUNTIME=1 go run ./tools/gotest -vet=off -timeout 150m ./...
 

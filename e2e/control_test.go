@@ -358,7 +358,7 @@ func TestRecordFirst(t *testing.T) {
 	in := dotnettest.Need(t)
 	dll := pausedTarget(t, in)
 	for _, mode := range [][]string{{"--lifetime"}, {"--lifetime", "--time"}} {
-		for _, runtime := range dotnettest.Few(t, in.Runtimes()) {
+		for _, runtime := range in.Runtimes() {
 			t.Run(strings.Join(mode, "")+"/"+runtime.Name, func(t *testing.T) {
 				t.Parallel()
 				r := record(t, runtime.Command(dll, "collections", strconv.Itoa(collections)),

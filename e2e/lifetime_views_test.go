@@ -207,7 +207,7 @@ func checkDiff(t *testing.T, path string, truth []lifetimeTruth) {
 func TestLifetimeWithoutFinalGC(t *testing.T) {
 	t.Parallel()
 	in := dotnettest.Need(t)
-	for _, runtime := range dotnettest.Few(t, in.Runtimes()) {
+	for _, runtime := range in.Runtimes() {
 		t.Run(runtime.Name, func(t *testing.T) {
 			r, truth, gcs := recordLifetimes(t, runtime, way{}, "--final-gc=false")
 			for i, f := range truth {

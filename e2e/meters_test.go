@@ -132,7 +132,7 @@ type counted struct {
 // of its own.
 func TestMetersOfRuntime(t *testing.T) {
 	t.Parallel()
-	for _, r := range dotnettest.Few(t, dotnettest.NeedRuntimes(t, 8)) {
+	for _, r := range dotnettest.NeedRuntimes(t, 8) {
 		t.Run(r.Name, func(t *testing.T) {
 			s := newSandbox(t)
 			x := s.startMeters(r, "--sample-counters", "100", "--meter", "System.Runtime")
@@ -214,7 +214,7 @@ func TestMetersSilent(t *testing.T) {
 // TestMetersAtEnd: programs that end while they are sampled for the first time end.
 func TestMetersAtEnd(t *testing.T) {
 	t.Parallel()
-	for _, r := range dotnettest.Few(t, dotnettest.NeedRuntimes(t, 8)) {
+	for _, r := range dotnettest.NeedRuntimes(t, 8) {
 		t.Run(r.Name, func(t *testing.T) {
 			for i := range 4 {
 				s := newSandbox(t)

@@ -21,7 +21,7 @@ func TestPointsAsync(t *testing.T) {
 		"--pause-at", "PointsAsync.Phases/<Items>*.MoveNext:top:thread", "--resume-at", "PointsAsync.Phases/<Items>*.MoveNext:bottom:thread",
 		"--stop-at", "PointsAsync.Phases.Starts:top:thread", "--start-at", "PointsAsync.Phases.Starts:bottom:thread",
 	}
-	for i, runtime := range dotnettest.Few(t, dotnettest.NeedRuntimes(t, 5)) {
+	for i, runtime := range dotnettest.NeedRuntimes(t, 5) {
 		dll := dotnettest.Target(t, "PointsAsync", dotnettest.Options{})
 		for j, mode := range pointModes {
 			w := []way{timeTiered, timeOptimized}[(i+j)%2]
@@ -42,7 +42,7 @@ func TestPointsAsync(t *testing.T) {
 func TestPointsTails(t *testing.T) {
 	t.Parallel()
 	flags := []string{"--stop-at", "PointsTails.Ends:top:process", "--start-at", "PointsTails.Ends:after:process"}
-	for _, runtime := range dotnettest.Few(t, dotnettest.NeedRuntimes(t, 8)) {
+	for _, runtime := range dotnettest.NeedRuntimes(t, 8) {
 		dll := dotnettest.Target(t, "PointsTails", dotnettest.Options{Framework: dotnettest.Net8})
 		for _, mode := range pointModes[:3] {
 			t.Run(runtime.Name+"/"+strings.Join(mode, " "), func(t *testing.T) {

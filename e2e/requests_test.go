@@ -46,7 +46,7 @@ func (x *steps) ask(command ...string) {
 // on each runtime and whatever is recorded, also in a pause.
 func TestCollectedFromOutside(t *testing.T) {
 	t.Parallel()
-	for i, r := range dotnettest.Few(t, dotnettest.Need(t).Runtimes()) {
+	for i, r := range dotnettest.Need(t).Runtimes() {
 		modes := []string{"lifetime", "memory", "time"}
 		for _, mode := range []string{modes[0], modes[1+i%2]} {
 			t.Run(mode+"/"+r.Name, func(t *testing.T) {
@@ -78,7 +78,7 @@ func TestCollectedFromOutside(t *testing.T) {
 // TestSnapshotFromOutside: the session has the heap as it was when the last snapshot was asked for.
 func TestSnapshotFromOutside(t *testing.T) {
 	t.Parallel()
-	for _, r := range dotnettest.Few(t, dotnettest.Need(t).Runtimes()) {
+	for _, r := range dotnettest.Need(t).Runtimes() {
 		t.Run(r.Name, func(t *testing.T) {
 			x := startAsked(t, r, "--lifetime")
 			for _, n := range []int{1000, 500} {

@@ -40,7 +40,7 @@ func TestRules(t *testing.T) {
 	t.Parallel()
 	// What share of the time is collections depends on the machine: a run of its own goes on until it is large.
 	most := slices.DeleteFunc(rules.IDs(), func(id string) bool { return id == "gc-time" })
-	for _, runtime := range dotnettest.Few(t, dotnettest.NeedRuntimes(t, 8)) {
+	for _, runtime := range dotnettest.NeedRuntimes(t, 8) {
 		for _, run := range []struct {
 			what, flag string
 			ids        []string // that are looked at

@@ -123,7 +123,7 @@ func (a *attachment) heldBy(typ, want string) {
 // ended, exactly, and nothing that it does later. What was recorded is followed through the later collections.
 func TestAttachRecordFirst(t *testing.T) {
 	t.Parallel()
-	for _, r := range dotnettest.Few(t, dotnettest.Need(t).Runtimes()) {
+	for _, r := range dotnettest.Need(t).Runtimes() {
 		t.Run(r.Name, func(t *testing.T) {
 			t.Parallel()
 			s := newSandbox(t)

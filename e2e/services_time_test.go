@@ -75,7 +75,7 @@ var attaches = flag.Int("attaches", 12, "recordings of calls of each service und
 // what it prints without.
 func TestAttachTimeOften(t *testing.T) {
 	t.Parallel()
-	for _, r := range dotnettest.Few(t, dotnettest.NeedRuntimes(t, 5)) {
+	for _, r := range dotnettest.NeedRuntimes(t, 5) {
 		t.Run(r.Name, func(t *testing.T) {
 			t.Parallel()
 			x := newSandbox(t).startServed(r)
@@ -131,7 +131,7 @@ func TestAttachTimeWays(t *testing.T) {
 // TestAttachTimeMemory: calls and allocations of a service at once: each object is where it was made.
 func TestAttachTimeMemory(t *testing.T) {
 	t.Parallel()
-	for _, r := range dotnettest.Few(t, dotnettest.NeedRuntimes(t, 5)) {
+	for _, r := range dotnettest.NeedRuntimes(t, 5) {
 		t.Run(r.Name, func(t *testing.T) {
 			t.Parallel()
 			x := newSandbox(t).startServed(r)
@@ -157,7 +157,7 @@ func TestAttachTimeMemory(t *testing.T) {
 // TestAttachTimeUnseen: what a service sees of itself, while its calls are recorded and afterwards, is what it saw before.
 func TestAttachTimeUnseen(t *testing.T) {
 	t.Parallel()
-	for _, r := range dotnettest.Few(t, dotnettest.NeedRuntimes(t, 5)) {
+	for _, r := range dotnettest.NeedRuntimes(t, 5) {
 		t.Run(r.Name, func(t *testing.T) {
 			t.Parallel()
 			x := newSandbox(t).startServed(r, timeTier0)
@@ -267,7 +267,7 @@ func TestAttachTimeWeb(t *testing.T) {
 // the calls that were made in it.
 func TestAttachTimeEnds(t *testing.T) {
 	t.Parallel()
-	for _, r := range dotnettest.Few(t, dotnettest.NeedRuntimes(t, 5)) {
+	for _, r := range dotnettest.NeedRuntimes(t, 5) {
 		t.Run(r.Name, func(t *testing.T) {
 			t.Parallel()
 			x := newSandbox(t).startServed(r)

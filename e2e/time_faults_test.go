@@ -96,7 +96,7 @@ func TestTimeKilled(t *testing.T) {
 	t.Parallel()
 	in := dotnettest.Need(t)
 	for _, how := range []string{"wait", "spin"} {
-		for _, rt := range dotnettest.Few(t, in.Runtimes()) {
+		for _, rt := range in.Runtimes() {
 			t.Run(how+"/"+rt.Name, func(t *testing.T) {
 				t.Parallel()
 				s := newSandbox(t)
@@ -164,7 +164,7 @@ func pausing(pid int) int {
 func TestTimeStopped(t *testing.T) {
 	t.Parallel()
 	in := dotnettest.Need(t)
-	for _, rt := range dotnettest.Few(t, in.Runtimes()) {
+	for _, rt := range in.Runtimes() {
 		s := newSandbox(t)
 		p := s.start(runTime(s.target(rt, "TimeWaits", "stop", "20"))...)
 		p.until("ready")
@@ -269,7 +269,7 @@ func TestTimeRefused(t *testing.T) {
 		{"rseq filtered", []string{refuse, itoa(unix.SYS_RSEQ), "--"}, "gap"},
 		{"both filtered", []string{refuse, itoa(unix.SYS_RSEQ), itoa(unix.SYS_PERF_EVENT_OPEN), "--"}, "gap"},
 	} {
-		for _, rt := range dotnettest.Few(t, in.Runtimes()) {
+		for _, rt := range in.Runtimes() {
 			t.Run(tt.name+"/"+rt.Name, func(t *testing.T) {
 				t.Parallel()
 				s := newSandbox(t)

@@ -42,7 +42,7 @@ func TestWebTimed(t *testing.T) {
 	t.Parallel()
 	const each = webClients * webRequests / 3
 	want := map[string]int64{"Get": each, "GetLater": each, "Text": each, "Make": 2 * each, "Run": 1}
-	for _, runtime := range dotnettest.Few(t, dotnettest.NeedRuntimes(t, 8)) {
+	for _, runtime := range dotnettest.NeedRuntimes(t, 8) {
 		t.Run(runtime.Name, func(t *testing.T) {
 			r := recordWeb(t, runtime, timeOnly)
 			checkTimeSession(t, r.session)

@@ -1,7 +1,6 @@
 package dotnettest
 
 import (
-	"hash/fnv"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -64,20 +63,6 @@ func OneInTurn(runtimes []Runtime, i int) []Runtime {
 	last := len(others) - 1 // the oldest first: it differs most
 	at := last - i/2%len(others)
 	return others[at : at+1]
-}
-
-// Few returns those of the runtimes, which are the newest first, on which a test is run that is not about what runtimes
-// do differently: the newest, and one of the others, which the name of the test chooses. So each runtime is seen by
-// many such tests.
-func Few(t interface{ Name() string }, runtimes []Runtime) []Runtime {
-	others := runtimes[1:]
-	if len(others) < 2 || EveryRuntime() {
-		return runtimes
-	}
-	h := fnv.New32a()
-	_, _ = h.Write([]byte(t.Name())) // it has no errors
-	at := int(h.Sum32() % uint32(len(others)))
-	return []Runtime{runtimes[0], others[at]}
 }
 
 // Net9 returns the 9.0.7 runtime.

@@ -1,17 +1,11 @@
 package dotnettest
 
 import (
-	"strconv"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 )
-
-// named is a test with a name.
-type named string
-
-func (n named) Name() string { return string(n) }
 
 // TestTurns: which runtimes a test is run on.
 func TestTurns(t *testing.T) {
@@ -42,26 +36,7 @@ func TestTurns(t *testing.T) {
 			t.Error(d)
 		}
 	}
-	seen := map[string]int{}
-	for i := range 300 {
-		few := Few(named(strconv.Itoa(i)), in.Runtimes())
-		if len(few) != 2 || few[0].Name != "10" {
-			t.Fatalf("%v, want the newest and another one", few)
-		}
-		seen[few[1].Name]++
-	}
-	for _, name := range []string{"9", "8", "3"} {
-		if seen[name] < 50 {
-			t.Errorf("%s is seen by %d of 300 tests", name, seen[name])
-		}
-	}
-	if n := len(Few(t, in.NewestAndOldest())) + len(Few(t, in.runtimes[:1])); n != 3 {
-		t.Errorf("of two runtimes and of one %d runs, want 3", n)
-	}
 	t.Setenv(everyRuntime, "1")
-	if n := len(Few(t, in.Runtimes())); n != 4 {
-		t.Errorf("of every runtime %d runs, want 4", n)
-	}
 	if n := len(OneInTurn(in.Runtimes(), 3)) + len(in.InTurn(3)); n != 8 {
 		t.Errorf("of every runtime %d runs, want 8", n)
 	}
