@@ -299,9 +299,14 @@ func (o *recordedTime) name(f called) string {
 
 // untold says whether a function is one of those with which targets find out and print what they know.
 func untold(name string) bool {
-	parts := strings.Split(name, ".")
-	return slices.ContainsFunc(parts, func(part string) bool {
-		return slices.Contains([]string{"Program", "Truth", "Calls", "Size", "Made"}, part) ||
-			strings.HasPrefix(part, "Say") || strings.HasPrefix(part, "<Say")
+	return said(name) || slices.ContainsFunc(strings.Split(name, "."), func(part string) bool {
+		return slices.Contains([]string{"Program", "Truth", "Calls", "Size", "Made"}, part)
+	})
+}
+
+// said says whether it is one of those that print.
+func said(name string) bool {
+	return slices.ContainsFunc(strings.Split(name, "."), func(part string) bool {
+		return strings.HasPrefix(part, "Say") || strings.HasPrefix(part, "<Say")
 	})
 }

@@ -161,9 +161,6 @@ func (a *attachFlags) run(e *environment, pid int) error {
 	spareMemory(e.getenv)
 	notes := newNotes(e.stderr)
 	defer survive(unix.SIGXFSZ)()
-	if len(a.meters) > 0 {
-		defer keepReading(notes)()
-	}
 	stop, stopWatching := untilSignal()
 	options.Stop = stop
 	if !a.must {
@@ -173,6 +170,9 @@ func (a *attachFlags) run(e *environment, pid int) error {
 		}
 	}
 	res, page, err := a.record(e, notes, options, func(o collect.Options) (collect.Result, error) {
+		if len(a.meters) > 0 {
+			defer keepReading(notes)()
+		}
 		return collect.Attach(alsoOpened(o, func(path string) {
 			notes.say("recording process %d (%s) into %s: Ctrl-C, or clrprof ctl %d detach, ends the recording", pid,
 				process.Name, path, pid)

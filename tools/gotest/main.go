@@ -120,10 +120,12 @@ func (s *summary) line(w io.Writer, line []byte) {
 	}
 }
 
-// printUnended prints what tests of a package said that was over before they ended: where they were is in it.
+// printUnended prints what tests of a package said that was over before they ended: where they were is in it. Those
+// that waited for their turn did nothing.
 func (s *summary) printUnended(w io.Writer, pkg string) {
 	for _, key := range slices.Sorted(maps.Keys(s.output)) {
-		if test, of := strings.CutPrefix(key, pkg+" "); of {
+		said := s.output[key]
+		if test, of := strings.CutPrefix(key, pkg+" "); of && !strings.HasPrefix(said[len(said)-1], "=== PAUSE") {
 			fmt.Fprintf(w, "--- not ended: %s\n", test)
 			s.printOutput(w, key)
 		}

@@ -30,6 +30,7 @@ no event
 {"Action":"output","Package":"p","Test":"","Output":"FAIL\tp\t0.1s\n"}
 {"Action":"output","Package":"p","Test":"F","Output":"=== RUN   F\n"}
 {"Action":"output","Package":"p","Test":"F","Output":"goroutine 7 [select]:\n"}
+{"Action":"output","Package":"p","Test":"H","Output":"=== PAUSE H\n"}
 {"Action":"output","Package":"pq","Test":"G","Output":"it runs\n"}
 {"Action":"fail","Package":"p","Elapsed":0.1}
 `) {
