@@ -29,23 +29,24 @@ const (
 // Lines are ordered: a package may name only packages from lines above it,
 // so the graph cannot have a cycle.
 const deps = `
+openfile:
 wire:
 quantity:
 clrmeta:
 ppdb: clrmeta
-bundle:
+bundle: openfile
 pattern:
 usercode:
 il:
 probes: clrmeta il wire
-instrument: clrmeta pattern probes usercode wire
-agentbin:
+instrument: clrmeta openfile pattern probes usercode wire
+agentbin: openfile
 counter:
 cpucounter: wire
 systemevent: cpucounter wire
-eventpipe: quantity
-control:
-heapgraph:
+eventpipe: openfile quantity
+control: openfile
+heapgraph: openfile
 pieces:
 cgroup:
 dotnettest: bundle
@@ -54,8 +55,8 @@ programs:
 policy:
 wire/gen: wire
 wire/wiretest: wire
-arena: wire
-calltrace: wire
+arena: openfile wire
+calltrace: openfile wire
 heap: wire
 heap/heapsim: heap wire
 heap/replay:
@@ -63,23 +64,23 @@ timing: wire
 timing/timingsim: timing
 timing/replay:
 columns:
-session: columns quantity
+session: columns openfile quantity
 session/sessiontest: columns quantity session
-launch: agentbin arena control wire
-callee: clrmeta
-symbols: bundle callee clrmeta il ppdb session usercode
+launch: agentbin arena control openfile wire
+callee: clrmeta openfile
+symbols: bundle callee clrmeta il openfile ppdb session usercode
 report/names:
 live: quantity report/names session symbols
 steer:
 recording: live pieces quantity session steer symbols
-collect: arena callee calltrace cgroup counter cpucounter eventpipe heapgraph instrument launch live pattern pieces probes quantity recording session steer symbols systemevent usercode wire
+collect: arena callee calltrace cgroup counter cpucounter eventpipe heapgraph instrument launch live openfile pattern pieces probes quantity recording session steer symbols systemevent usercode wire
 calltree: quantity
 analysis: calltree pattern pieces quantity session usercode
 web/webtest:
 analysis/analysistest: analysis session session/sessiontest
 rules: analysis quantity session
 shell:
-report: analysis calltree quantity report/names rules session symbols usercode
+report: analysis calltree openfile quantity report/names rules session symbols usercode
 report/words: quantity report session shell
 report/text: quantity report report/names report/words session shell usercode
 report/encode: quantity report report/words session shell
@@ -94,17 +95,17 @@ export/chrome: analysis session
 export/trace: analysis calltrace session
 export/vsperf: analysis report
 export/document: analysis report report/encode report/words session
-mcp: analysis quantity report report/encode report/text report/words rules session
-budget: analysis quantity rules session usercode
+mcp: analysis openfile quantity report report/encode report/text report/words rules session
+budget: analysis openfile quantity rules session usercode
 export/speedscope: analysis session
 export/sarif: analysis quantity rules session
-web: analysis quantity report report/encode report/sheet report/text report/words session shell
+web: analysis openfile quantity report report/encode report/sheet report/text report/words session shell
 top: live quantity report/text session
 cli: export/sarif rules
 cli: agentbin analysis budget cgroup collect control counter cpucounter eventpipe export/collapsed export/parquet export/pprof export/speedscope instrument launch live pattern quantity report session steer symbols systemevent top web
 cli: calltrace export/trace
 cli: export/chrome export/document export/firefox export/otlp export/vsperf
-cli: mcp report/encode report/text report/words shell
+cli: mcp openfile report/encode report/text report/words shell
 `
 
 // thirdParty lists the modules that the shipped binary may use, each with why.
