@@ -12,8 +12,8 @@ AGENT_MUSL := internal/agentbin/lib/libclrprof-linux-musl-x64.so
 # os.c has the thread-local variable of the greatest alignment: first, it leaves no gap before it.
 AGENT_SRC  := agent/src/os.c $(filter-out agent/src/os.c,$(sort $(wildcard agent/src/*.c)))
 AGENT_HDR  := $(wildcard agent/src/*.h agent/src/arch/*.h agent/src/arch/*/*)
-CFLAGS     := -std=c11 -O2 -g -fno-tree-slp-vectorize -fPIC -fvisibility=hidden -fno-omit-frame-pointer -Wall -Wextra -Wconversion -Werror
-LDFLAGS    := -shared -nostdlib -Wl,--build-id=sha1
+CFLAGS     := -std=c11 -O2 -g -fno-tree-slp-vectorize -fPIC -fvisibility=hidden -fno-omit-frame-pointer -fstack-protector-strong -fcf-protection=none -Wall -Wextra -Wconversion -Werror
+LDFLAGS    := -shared -nostdlib -Wl,--build-id=sha1 -Wl,-z,now,-z,relro,-z,noexecstack
 
 # Packages with goroutines in their code or in their tests, for the race detector.
 # Others are computations of one goroutine, which it would only make slow.

@@ -120,7 +120,7 @@ func (b *bench) buildOracle() error {
 	}
 	args := append(
 		strings.Fields("-std=c11 -O2 -g -fno-tree-slp-vectorize -fPIC -fvisibility=hidden -fno-omit-frame-pointer "+
-			"-DCLRPROF_ORACLE -shared -nostdlib -o "+b.oracle+" agent/test/oracle.c"), sources...)
+			"-fstack-protector-strong -fcf-protection=none -DCLRPROF_ORACLE -shared -nostdlib -o "+b.oracle+" agent/test/oracle.c"), sources...)
 	if text, err := exec.Command("gcc", args...).CombinedOutput(); err != nil {
 		return fmt.Errorf("compile the agent's variants: %w: %s", err, text)
 	}

@@ -2,6 +2,7 @@ package e2e
 
 import (
 	"debug/elf"
+	"fmt"
 	"os/exec"
 	"path/filepath"
 	"slices"
@@ -9,14 +10,30 @@ import (
 	"testing"
 
 	"github.com/clrprof/clrprof/internal/agentbin"
+	"github.com/clrprof/clrprof/internal/differ"
 )
 
 // maxStaticTLS is what the agent may take of the memory that a C library keeps for the thread-local variables of
 // libraries that are loaded late: glibc has 1,664 bytes for all of them.
 const maxStaticTLS = 128
 
+// needed are the functions of libc that the agent uses. Any process has them, whatever libraries it has loaded: a host that
+// is not dotnet need not have libgcc. What is to be added must be in glibc 2.17 (TestLibraryOld) and in musl
+// (TestLibraryLoads): see agent/src/freestanding.h.
+var needed = strings.Fields(`
+	__errno_location __libc_current_sigrtmin __stack_chk_fail access clock_gettime close closedir dl_iterate_phdr
+	fallocate fcntl flock free fstatvfs ftruncate getauxval getenv getpid getppid getrlimit getrusage ioctl link madvise
+	malloc memchr memcmp memcpy memmem memmove memset mmap mprotect mremap munmap nanosleep open opendir pread
+	process_vm_readv pthread_attr_destroy pthread_attr_getstack pthread_attr_init pthread_attr_setdetachstate
+	pthread_attr_setstacksize pthread_create pthread_getattr_np pthread_join pthread_key_create pthread_key_delete
+	pthread_mutex_lock pthread_mutex_unlock pthread_self pthread_setspecific pthread_sigmask read readdir readlink rename
+	sched_getcpu sched_setaffinity sched_yield sigdelset sigfillset snprintf statvfs strcasecmp strchr strcmp strlen
+	strncmp strrchr strstr strtoul strtoull syscall unlink write`)
+
 // TestLibrary: what the agent needs of the process that it is loaded into. It names no library, since a process has one
-// C library, and no version of a symbol, so it runs with a glibc older than the one that it was built with.
+// C library, and no version of a symbol, so it runs with a glibc older than the one that it was built with. All symbols
+// are bound when it is loaded: if one is missing, the runtime goes on without the agent, instead of ending in the
+// middle.
 func TestLibrary(t *testing.T) {
 	t.Parallel()
 	for _, l := range []agentbin.Library{agentbin.Glibc, agentbin.Musl} {
@@ -26,11 +43,14 @@ func TestLibrary(t *testing.T) {
 				t.Fatal(err)
 			}
 			defer f.Close()
-			checkLibrary(t, f)
+			checkSymbols(t, f)
+			checkSegments(t, f)
 			flags, err := f.DynValue(elf.DT_FLAGS)
-			static := len(flags) > 0 && elf.DynFlag(flags[0])&elf.DF_STATIC_TLS != 0
-			if err != nil || static != (l == agentbin.Glibc) {
-				t.Errorf("flags %x, %v: the places of thread-local variables are not fixed for glibc alone", flags, err)
+			if err != nil || len(flags) != 1 || elf.DynFlag(flags[0])&elf.DF_BIND_NOW == 0 {
+				t.Fatalf("flags %x, %v: symbols are not bound at once", flags, err)
+			}
+			if static := elf.DynFlag(flags[0])&elf.DF_STATIC_TLS != 0; static != (l == agentbin.Glibc) {
+				t.Errorf("flags %x: the places of thread-local variables are not fixed for glibc alone", flags)
 			}
 		})
 	}
@@ -46,16 +66,17 @@ func agentOf(t *testing.T, l agentbin.Library) string {
 	return path
 }
 
-func checkLibrary(t *testing.T, f *elf.File) {
+// checkSymbols compares what the agent needs and exports with what it should.
+func checkSymbols(t *testing.T, f *elf.File) {
 	t.Helper()
-	if needed, err := f.ImportedLibraries(); err != nil || len(needed) > 0 {
-		t.Errorf("it needs %v, %v", needed, err)
+	if libraries, err := f.ImportedLibraries(); err != nil || len(libraries) > 0 {
+		t.Errorf("it needs %v, %v", libraries, err)
 	}
 	symbols, err := f.DynamicSymbols()
 	if err != nil {
 		t.Fatal(err)
 	}
-	var weak, exported []string
+	var strong, weak, exported []string
 	for _, s := range symbols {
 		switch {
 		case s.Section != elf.SHN_UNDEF && elf.ST_VISIBILITY(s.Other) == elf.STV_HIDDEN:
@@ -66,43 +87,127 @@ func checkLibrary(t *testing.T, f *elf.File) {
 			weak = append(weak, s.Name)
 		case s.Version != "":
 			t.Errorf("it wants %s of version %s", s.Name, s.Version)
+		default:
+			strong = append(strong, s.Name)
 		}
 	}
-	slices.Sort(weak)
-	if want := []string{"__rseq_offset", "__rseq_size"}; !slices.Equal(weak, want) { // of glibc 2.35 and later
-		t.Errorf("it can do without %v, and should without %v", weak, want)
-	}
-	slices.Sort(exported)
-	if want := []string{"DllGetClassObject", "clrprof_control", "clrprof_mark", "clrprof_mark_at", "clrprof_meter",
-		"clrprof_meter_begins", "clrprof_meter_lost", "clrprof_name_process", "clrprof_name_thread", "clrprof_state"}; !slices.Equal(exported, want) {
-		t.Errorf("it exports %v, want %v", exported, want)
-	}
-	for _, p := range f.Progs {
-		if p.Type == elf.PT_TLS && p.Memsz > maxStaticTLS {
-			t.Errorf("its thread-local variables have %d bytes, and may have %d", p.Memsz, maxStaticTLS)
-		}
-		if p.Type == elf.PT_INTERP {
-			t.Error("it asks for a loader")
+	for _, list := range []struct {
+		what       string
+		have, want []string
+	}{
+		{"needs", strong, needed},
+		{"can do without", weak, []string{"__rseq_offset", "__rseq_size"}}, // of glibc 2.35 and later
+		{"exports", exported, []string{"DllGetClassObject", "clrprof_control", "clrprof_mark", "clrprof_mark_at",
+			"clrprof_meter", "clrprof_meter_begins", "clrprof_meter_lost", "clrprof_name_process",
+			"clrprof_name_thread", "clrprof_state"}},
+	} {
+		slices.Sort(list.have)
+		if difference := differ.Of(list.want, list.have); difference != "" {
+			t.Errorf("what it %s: %s", list.what, difference)
 		}
 	}
 }
 
-// TestLibraryMusl: musl loads the build that is for it, and refuses the other, whose thread-local variables are at
-// fixed places.
+// checkSegments: what is written once is not writable afterwards, stacks are not executable, and the agent asks for no
+// protection of the processor's that the runtime's own library does not have.
+func checkSegments(t *testing.T, f *elf.File) {
+	t.Helper()
+	relro, stack := false, false
+	for _, p := range f.Progs {
+		switch p.Type {
+		case elf.PT_GNU_RELRO:
+			relro = true
+			got := f.Section(".got")
+			if got == nil || f.Section(".got.plt") != nil || got.Addr < p.Vaddr || got.Addr+got.Size > p.Vaddr+p.Memsz {
+				t.Error("addresses of functions stay writable")
+			}
+		case elf.PT_GNU_STACK:
+			stack = p.Flags&elf.PF_X == 0
+		case elf.PT_GNU_PROPERTY:
+			t.Error("it has properties for the processor, such as control-flow protection: libcoreclr.so has none")
+		case elf.PT_INTERP:
+			t.Error("it asks for a loader")
+		case elf.PT_TLS:
+			if p.Memsz > maxStaticTLS {
+				t.Errorf("its thread-local variables have %d bytes, and may have %d", p.Memsz, maxStaticTLS)
+			}
+		}
+	}
+	if !relro || !stack {
+		t.Errorf("relro %v, stack without execution %v", relro, stack)
+	}
+}
+
+// TestLibraryOld: all that the agent needs is in glibc since 2.17, the oldest that a supported runtime runs with.
+func TestLibraryOld(t *testing.T) {
+	t.Parallel()
+	path, err := exec.Command("gcc", "-print-file-name=libc.so.6").Output()
+	if err != nil {
+		t.Skip("gcc is not installed")
+	}
+	f, err := elf.Open(strings.TrimSpace(string(path)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	symbols, err := f.DynamicSymbols()
+	if err != nil {
+		t.Fatal(err)
+	}
+	since := map[string]int{}
+	for _, s := range symbols {
+		var minor int
+		if n, _ := fmt.Sscanf(s.Version, "GLIBC_2.%d", &minor); n == 1 && s.Section != elf.SHN_UNDEF {
+			if old, ok := since[s.Name]; !ok || minor < old {
+				since[s.Name] = minor
+			}
+		}
+	}
+	for _, name := range needed {
+		if minor, ok := since[name]; !ok || minor > 17 {
+			t.Errorf("%s: since glibc 2.%d (%v)", name, minor, ok)
+		}
+	}
+}
+
+// TestLibraryLoads: each C library loads the build that is for it, in a process that has nothing else.
+func TestLibraryLoads(t *testing.T) {
+	t.Parallel()
+	for compiler, l := range map[string]agentbin.Library{"gcc": agentbin.Glibc, "musl-gcc": agentbin.Musl} {
+		t.Run(string(l), func(t *testing.T) {
+			t.Parallel()
+			program := loader(t, compiler)
+			out, err := exec.Command(program, agentOf(t, l)).CombinedOutput()
+			if err != nil {
+				t.Errorf("%v: %s", err, out)
+			}
+			for line := range strings.Lines(string(out)) {
+				name := strings.TrimSpace(line)
+				if base := filepath.Base(name); name != program && base != "libc.so.6" && !strings.HasPrefix(base, "ld-") {
+					t.Errorf("the process has %s", name)
+				}
+			}
+		})
+	}
+}
+
+// loader compiles testdata/load.c.
+func loader(t *testing.T, compiler string) string {
+	t.Helper()
+	if _, err := exec.LookPath(compiler); err != nil {
+		t.Skipf("there is no %s (Debian: gcc, musl-tools)", compiler)
+	}
+	program := filepath.Join(t.TempDir(), "load")
+	if text, err := exec.Command(compiler, "testdata/load.c", "-o", program, "-ldl").CombinedOutput(); err != nil {
+		t.Fatalf("%s: %v\n%s", compiler, err, text)
+	}
+	return program
+}
+
+// TestLibraryMusl: musl refuses the build for glibc, whose thread-local variables are at fixed places.
 func TestLibraryMusl(t *testing.T) {
 	t.Parallel()
-	if _, err := exec.LookPath("musl-gcc"); err != nil {
-		t.Skip("there is no musl-gcc (Debian: musl-tools)")
-	}
-	loader := filepath.Join(t.TempDir(), "load")
-	if text, err := exec.Command("musl-gcc", "-rdynamic", "testdata/load.c", "-o",
-		loader).CombinedOutput(); err != nil {
-		t.Fatalf("musl-gcc: %v\n%s", err, text)
-	}
-	if out, err := exec.Command(loader, agentOf(t, agentbin.Musl)).CombinedOutput(); err != nil {
-		t.Errorf("%v: %s", err, out)
-	}
-	out, err := exec.Command(loader, agentOf(t, agentbin.Glibc)).CombinedOutput()
+	out, err := exec.Command(loader(t, "musl-gcc"), agentOf(t, agentbin.Glibc)).CombinedOutput()
 	if err == nil || !strings.Contains(string(out), "initial-exec TLS") {
 		t.Errorf("musl loads the build for glibc, or refuses it for another reason: %v: %s", err, out)
 	}

@@ -421,25 +421,25 @@ static inline __attribute__((always_inline)) hresult allocated_followed(uintptr_
     return HR_OK;
 }
 
-hresult object_allocated(void *self, uintptr_t object, uintptr_t class_id)
+UNGUARDED hresult object_allocated(void *self, uintptr_t object, uintptr_t class_id)
 {
     (void)self;
     return allocated(object, class_id, (uintptr_t)__builtin_frame_address(0), false);
 }
 
-hresult object_allocated_lifetime(void *self, uintptr_t object, uintptr_t class_id)
+UNGUARDED hresult object_allocated_lifetime(void *self, uintptr_t object, uintptr_t class_id)
 {
     (void)self;
     return allocated_followed(object, class_id, (uintptr_t)__builtin_frame_address(0), false);
 }
 
-static hresult object_allocated_timed(void *self, uintptr_t object, uintptr_t class_id)
+UNGUARDED static hresult object_allocated_timed(void *self, uintptr_t object, uintptr_t class_id)
 {
     (void)self;
     return allocated(object, class_id, (uintptr_t)__builtin_frame_address(0), true);
 }
 
-static hresult object_allocated_lifetime_timed(void *self, uintptr_t object, uintptr_t class_id)
+UNGUARDED static hresult object_allocated_lifetime_timed(void *self, uintptr_t object, uintptr_t class_id)
 {
     (void)self;
     return allocated_followed(object, class_id, (uintptr_t)__builtin_frame_address(0), true);

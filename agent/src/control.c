@@ -16,6 +16,7 @@
 #include "arena.h"
 #include "calls.h"
 #include "control.h"
+#include "freestanding.h"
 #include "os.h"
 #include "scopes.h"
 #include "threads.h"
@@ -251,7 +252,7 @@ void control_init(const char *directory)
     struct stat st;
     if (fd < 0)
         return; /* whoever reads does not control */
-    void *p = fstat(fd, &st) == 0 && st.st_size == (off_t)FILE_BYTES ? mmap(NULL, FILE_BYTES, PROT_READ, MAP_SHARED, fd, 0) : MAP_FAILED;
+    void *p = file_status(fd, &st) == 0 && st.st_size == (off_t)FILE_BYTES ? mmap(NULL, FILE_BYTES, PROT_READ, MAP_SHARED, fd, 0) : MAP_FAILED;
     close(fd);
     if (p == MAP_FAILED)
         return;

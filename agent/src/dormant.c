@@ -25,6 +25,7 @@
 #include "control.h"
 #include "dormant.h"
 #include "events.h"
+#include "freestanding.h"
 #include "lifetime.h"
 #include "names.h"
 #include "probes.h"
@@ -329,7 +330,7 @@ static bool make_place(const char *directory)
 {
     char made[MAX_PATH + 8];
     struct stat namespace = {0};
-    if (stat("/proc/self/ns/pid", &namespace) != 0)
+    if (path_status("/proc/self/ns/pid", &namespace) != 0)
         namespace.st_ino = 0;
     int n = snprintf(place_path, sizeof place_path, "%s/" WIRE_DORMANT_PREFIX "%llu-%u", directory, (unsigned long long)namespace.st_ino, (unsigned)getpid());
     if (n < 0 || (size_t)n >= sizeof place_path)

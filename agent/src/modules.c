@@ -2,6 +2,7 @@
  * deps.json says. Each folder's files are read once, when a module of it is first met. */
 #define _GNU_SOURCE
 #include "arena.h"
+#include "freestanding.h"
 #include "map.h"
 #include "modules.h"
 #include "origin.h"
@@ -111,7 +112,7 @@ static void add_deps(const char *text, size_t bytes, const char *folder)
 static void read_deps(const char *file, const char *folder)
 {
     struct stat s;
-    if (stat(file, &s) != 0 || !S_ISREG(s.st_mode) || s.st_size <= 0 || s.st_size > MAX_DEPS)
+    if (path_status(file, &s) != 0 || !S_ISREG(s.st_mode) || s.st_size <= 0 || s.st_size > MAX_DEPS)
         return;
     uint32_t bytes = (uint32_t)s.st_size;
     uint8_t *text = private_alloc(bytes);
@@ -149,7 +150,7 @@ static void read_own_bundle(const char *folder)
     int fd = open(executable, O_RDONLY | O_CLOEXEC);
     if (fd < 0)
         return;
-    char *host = fstat(fd, &s) != 0 || s.st_size <= 0 ? MAP_FAILED : mmap(NULL, (size_t)s.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
+    char *host = file_status(fd, &s) != 0 || s.st_size <= 0 ? MAP_FAILED : mmap(NULL, (size_t)s.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
     close(fd);
     if (host == MAP_FAILED)
         return;

@@ -17,6 +17,7 @@
 #define _GNU_SOURCE
 #include "arch/arch.h"
 #include "arena.h"
+#include "freestanding.h"
 #include "os.h"
 #include "timer.h"
 
@@ -328,12 +329,6 @@ void os_detach(struct timer *t)
     t->word = (volatile uint64_t *)(uintptr_t)&quiet_word;
     t->expect = 0;
     t->mechanism = WIRE_MECHANISM_NONE;
-}
-
-/* The part of `whole` that is part / of. */
-static uint64_t share(uint64_t whole, uint64_t part, uint64_t of)
-{
-    return of == 0 ? 0 : (uint64_t)((unsigned __int128)whole * part / of);
 }
 
 /* What the kernel counts for a thread, at one moment. */

@@ -1716,7 +1716,7 @@ int main(int n_arguments, char **arguments)
     agent_path = arguments[1];
     setenv("CLRPROF_MINE_FOLDER", "/srv/app", 1); /* the main assembly, with which the decision begins otherwise, is not made up */
     bool ok = true;
-    const struct scenario *lists[] = {scenarios, runtime_scenarios, lifetime_scenarios, time_scenarios, time_limit_scenarios, time_wait_scenarios, trace_scenarios, system_event_scenarios, cfi_scenarios, thread_scenarios, statics_scenarios};
+    const struct scenario *lists[] = {scenarios, runtime_scenarios, lifetime_scenarios, time_scenarios, time_limit_scenarios, time_wait_scenarios, trace_scenarios, system_event_scenarios, cfi_scenarios, thread_scenarios, statics_scenarios, freestanding_scenarios};
     for (size_t l = 0; l < sizeof lists / sizeof *lists; l++)
         for (const struct scenario *s = lists[l]; s->name != NULL; s++) {
             bool wanted = n_arguments == 3;

@@ -18,4 +18,4 @@ replaced="$replaced -Dclock_gettime=fake_clock_gettime -Dgetrusage=fake_getrusag
 # shellcheck disable=SC2086 # lists of flags
 "$cc" $flags $replaced -DCLRPROF_SANITIZED -DFIRST_FRAMES=8u -DCLRPROF_COUNT_STEPS -fvisibility=hidden -shared "$@" -o "$out/agent.so" src/*.c
 # shellcheck disable=SC2086
-"$cc" $flags -rdynamic "$@" -o "$out/agent_test" test/agent_test.c test/runtime_test.c test/lifetime_test.c test/time_test.c test/time_limits_test.c test/time_waits_test.c test/trace_test.c test/system_events_test.c test/cfi_test.c test/threads_test.c test/statics_test.c test/time_model.c test/model.c test/fake_runtime.c test/fake_calls.c -ldl
+"$cc" $flags -rdynamic "$@" -o "$out/agent_test" test/agent_test.c test/runtime_test.c test/lifetime_test.c test/time_test.c test/time_limits_test.c test/time_waits_test.c test/trace_test.c test/system_events_test.c test/cfi_test.c test/threads_test.c test/statics_test.c test/freestanding_test.c test/time_model.c test/model.c test/fake_runtime.c test/fake_calls.c -ldl

@@ -1,16 +1,22 @@
-/* Loads a library as a .NET runtime does, with all its symbols at once, and asks it for a class that nobody has. */
+/* Loads a library with all its symbols at once into a process that has nothing but its C library, and asks it for a class that nobody
+ * has. Prints the names of the libraries that were there before, one on a line. */
+#define _GNU_SOURCE
 #include <dlfcn.h>
+#include <link.h>
 #include <stdint.h>
 #include <stdio.h>
 
-/* Of libgcc, which every runtime loads. */
-unsigned __int128 __udivti3(unsigned __int128 a, unsigned __int128 b)
+static int print_name(struct dl_phdr_info *info, size_t size, void *data)
 {
-    return b > a ? 0 : (uint64_t)a / (uint64_t)b;
+    (void)size, (void)data;
+    if (info->dlpi_name[0] == '/') /* the program itself and the kernel's page have no path */
+        puts(info->dlpi_name);
+    return 0;
 }
 
 int main(int argc, char **argv)
 {
+    dl_iterate_phdr(print_name, NULL);
     void *library = argc > 1 ? dlopen(argv[1], RTLD_NOW) : NULL;
     if (library == NULL) {
         puts(dlerror());
@@ -19,6 +25,5 @@ int main(int argc, char **argv)
     int32_t (*get)(const void *, const void *, void **) = (int32_t (*)(const void *, const void *, void **))dlsym(library, "DllGetClassObject");
     static const unsigned char nobody[16];
     void *object = NULL;
-    printf("%x\n", get == NULL ? 0u : (unsigned)get(nobody, nobody, &object));
-    return get == NULL || object != NULL;
+    return get == NULL || get(nobody, nobody, &object) >= 0 || object != NULL ? 2 : 0;
 }

@@ -23,7 +23,7 @@ func buildRecorder(t *testing.T) string {
 		t.Fatal(err)
 	}
 	args := append(strings.Fields("gcc -std=c11 -O2 -g -fno-tree-slp-vectorize -fPIC -fvisibility=hidden "+
-		"-fno-omit-frame-pointer -DCLRPROF_ORACLE -shared -nostdlib ../../../agent/test/oracle.c"), sources...)
+		"-fno-omit-frame-pointer -fstack-protector-strong -fcf-protection=none -DCLRPROF_ORACLE -shared -nostdlib ../../../agent/test/oracle.c"), sources...)
 	return filepath.Join(dotnettest.Native(t, append(args, "-o", dotnettest.NativeOut+"/oracle.so")...), "oracle.so")
 }
 

@@ -1,0 +1,38 @@
+package e2e
+
+import (
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"testing"
+
+	"github.com/clrprof/clrprof/internal/dotnettest"
+)
+
+// TestHosts: a program in C that hosts the runtime has neither libgcc nor libstdc++ where the agent would find them, as
+// python, a plugin, or a game has not. All is recorded there that is recorded of dotnet.
+func TestHosts(t *testing.T) {
+	t.Parallel()
+	in := dotnettest.Need(t)
+	host := filepath.Join(t.TempDir(), "host")
+	if text, err := exec.Command("gcc", "-Wall", "-Werror", "-o", host, "testdata/host.c", "-ldl").CombinedOutput(); err != nil {
+		t.Fatalf("gcc: %v\n%s", err, text)
+	}
+	dll := dotnettest.Target(t, "TimeCalls", dotnettest.Options{})
+	for _, runtime := range in.Runtimes() {
+		if runtime.Major() < 8 { // a runtime that is not supported any more; its hostfxr may be missing
+			continue
+		}
+		t.Run(runtime.Name, func(t *testing.T) {
+			t.Parallel()
+			found, err := filepath.Glob(filepath.Join(runtime.Root, "host/fxr/*/libhostfxr.so"))
+			if err != nil || len(found) == 0 {
+				t.Fatalf("no hostfxr in %s: %v", runtime.Root, err)
+			}
+			args := append([]string{host, slices.Max(found)}, runtime.Args(dll, "300", "1", "400")[1:]...)
+			r := mustRecordTime(t, &exec.Cmd{Path: host, Args: args, Env: runtime.Env()},
+				"--time", "--mine", "TimeCalls.*") // its name is not that of the process
+			compareCalls(t, r, "TimeCalls.dll")
+		})
+	}
+}
