@@ -12,6 +12,8 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+
+	"github.com/clrprof/clrprof/internal/atomicfile"
 )
 
 //go:embed lib
@@ -115,17 +117,18 @@ func place(path string, b []byte) error {
 	return write(path, b, 0o500)
 }
 
-// write writes a file of which there is always the old one or the new one.
+// write writes a file of which there is always the old one or the new one. Its mode does not depend on the umask.
 func write(path string, b []byte, mode os.FileMode) error {
-	f, err := os.CreateTemp(filepath.Dir(path), prefix+"*.tmp")
+	f, err := atomicfile.Create(path, atomicfile.Options{Mode: 0o600, Replace: true})
 	if err != nil {
 		return err
 	}
-	defer os.Remove(f.Name())
-	_, err = f.Write(b)
-	err = errors.Join(err, f.Chmod(mode), f.Close())
-	if err != nil {
+	defer f.Discard()
+	if _, err := f.Write(b); err != nil {
 		return err
 	}
-	return os.Rename(f.Name(), path)
+	if err := f.Chmod(mode); err != nil {
+		return err
+	}
+	return f.Publish()
 }

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"context"
 	"io"
 
 	"github.com/spf13/cobra"
@@ -65,7 +66,7 @@ func (d *draftFlags) run(e *environment, path string) error {
 		_, err := io.WriteString(e.stdout, text)
 		return written(err)
 	}
-	err = writeFile(d.output, d.force, func(w io.Writer) error {
+	err = writeFile(context.Background(), d.output, d.force, func(w io.Writer) error {
 		_, err := io.WriteString(w, text)
 		return err
 	})

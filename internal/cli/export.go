@@ -38,9 +38,10 @@ type exportFormat struct {
 	oneOnly         bool // and writes no more than one
 	stacks          bool // it is made of stacks
 	// file is instead of write, of formats that are no streams and have everything.
-	file      func(path string, s *session.Session) error
-	directory bool          // file fills a directory
-	reports   vsperf.Format // a file for each kind of report
+	file func(path string, s *session.Session) error
+	// files is file of a format that is a directory: create makes a file in it.
+	files   func(create func(name string) (io.WriteCloser, error), s *session.Session) error
+	reports vsperf.Format // a file for each kind of report
 }
 
 // exportOptions say what is written.
@@ -83,10 +84,7 @@ var exportFormats = []exportFormat{
 	{name: "sqlite", extension: ".sqlite", file: func(path string, s *session.Session) error {
 		return s.WritePlain(path)
 	}},
-	{name: "parquet", extension: parquet.Extension, directory: true, file: func(path string, s *session.Session) error {
-		_, err := parquet.Write(path, s)
-		return err
-	}},
+	{name: "parquet", extension: parquet.Extension, files: parquet.Write},
 }
 
 // valued is the writer of a format that takes one value.
@@ -171,7 +169,7 @@ func (x *exportFlags) run(ctx context.Context, e *environment, path string) erro
 		return err
 	}
 	open := func(path string) (*session.Session, error) { return session.Open(path) }
-	if chosen.file != nil { // all tables: also those that a recording which was cut off has not
+	if chosen.isWhole() { // all tables: also those that a recording which was cut off has not
 		open = func(path string) (*session.Session, error) { return openComplete(e, path) }
 	}
 	s, err := open(path)
@@ -189,7 +187,7 @@ func (x *exportFlags) run(ctx context.Context, e *environment, path string) erro
 			return readError(known(err))
 		}
 	}
-	if chosen.file != nil && (x.output == "-" || !sel.IsZero()) {
+	if chosen.isWhole() && (x.output == "-" || !sel.IsZero()) {
 		return usage("the format %s is one file with everything: it takes no filters and does not write to "+
 			"standard output", chosen.name)
 	}
@@ -237,6 +235,9 @@ func (x *exportFlags) notes(s *session.Session, sel analysis.Selection, chosen e
 	return notes, nil
 }
 
+// isWhole reports whether the format has everything.
+func (f exportFormat) isWhole() bool { return f.file != nil || f.files != nil }
+
 // hasTree reports whether the call tree is in the format, as a report or a view.
 func (f exportFormat) hasTree() bool { return f.reports != "" || f.name == "json" }
 
@@ -261,12 +262,16 @@ func (x *exportFlags) writeOutput(ctx context.Context, e *environment, s *sessio
 	output := cmp.Or(x.output, strings.TrimSuffix(s.Path(), ".clrprof")+chosen.extension)
 	var err error
 	switch {
-	case chosen.directory:
-		err = writeDirectory(output, x.force, func(path string) error { return chosen.file(path, s) })
+	case chosen.files != nil:
+		err = writeDirectory(output, x.force, func(create func(string) (io.WriteCloser, error)) error {
+			return chosen.files(create, s)
+		})
 	case chosen.file != nil:
 		err = writePlace(output, x.force, func(path string) error { return chosen.file(path, s) })
 	default:
-		err = writeFile(output, x.force, func(w io.Writer) error { return chosen.write(untilWriter{ctx, w}, s, o) })
+		err = writeFile(ctx, output, x.force, func(w io.Writer) error {
+			return chosen.write(untilWriter{ctx, w}, s, o)
+		})
 	}
 	if err != nil {
 		return err

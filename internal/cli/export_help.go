@@ -118,5 +118,5 @@ func (f exportFormat) takes(flag *pflag.Flag) bool {
 	case flag.Name == "output", flag.Name == "force", flag.Name == "help":
 		return true
 	}
-	return f.file == nil // a selection: a file has everything
+	return !f.isWhole() // a selection: a file has everything
 }

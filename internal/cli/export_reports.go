@@ -97,7 +97,7 @@ func (x *exportFlags) writeReports(ctx context.Context, e *environment, s *sessi
 			if err != nil {
 				return err
 			}
-			if err := out.fill(write); err != nil {
+			if err := out.fill(ctx, write); err != nil {
 				return err
 			}
 			files = append(files, out)

@@ -86,7 +86,7 @@ func TestExportDiskFull(t *testing.T) {
 			t.Errorf("%s: %v: %s", name, err, out)
 		}
 		onlySession(t, dir)
-		if f.directory || f.reports != "" {
+		if f.files != nil || f.reports != "" {
 			continue
 		}
 		old := filepath.Join(dir, "old")

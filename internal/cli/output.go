@@ -1,42 +1,58 @@
 package cli
 
 import (
-	"bufio"
+	"context"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
-	"strconv"
+
+	"github.com/clrprof/clrprof/internal/atomicfile"
 )
 
-// outputFile is a file that is written under another name beside its own, and gets its own when it is whole: a reader
-// never sees a part of it, and a failed export leaves what was there before.
+// outputFile is a file that gets its name when it is whole: a reader never sees a part of it, and a failed export
+// leaves what was there before. A pipe or a device cannot be replaced: it is written to at once.
 type outputFile struct {
-	path  string // to be
-	temp  string // until then; path itself for what is no regular file, such as a pipe or a device
-	force bool
+	path    string
+	force   bool
+	private bool             // only this user may read it
+	special bool             // a pipe or a device
+	file    *atomicfile.File // that was filled, unless it is special
 }
 
-// newOutput checks that path may be written. Without force it must not exist.
+// newOutput checks that path may be written. Without force it must not exist. A link is replaced as itself, not what it
+// leads to: whoever may write to the folder could have made it.
 func newOutput(path string, force bool) (*outputFile, error) {
 	o := &outputFile{path: path, force: force}
-	info, err := os.Stat(path)
+	info, err := os.Lstat(path)
 	switch {
-	case err == nil && !force:
-		return nil, exit(exitUnwritable, existsError(path))
-	case err == nil && info.IsDir():
-		return nil, exit(exitUnwritable, fmt.Errorf("%s is a directory: use -o for another name", path))
-	case err == nil && !info.Mode().IsRegular():
-		o.temp = path
+	case errors.Is(err, fs.ErrNotExist):
 		return o, nil
-	case err == nil: // what a link leads to is replaced, not the link
-		if o.path, err = filepath.EvalSymlinks(path); err != nil {
-			return nil, exit(exitUnwritable, err)
+	case err != nil:
+		return nil, exit(exitUnwritable, notCreated(path, err))
+	case !force:
+		return nil, exit(exitUnwritable, existsError(path))
+	case info.Mode()&fs.ModeSymlink != 0:
+		if !isOwn(info) {
+			return o, nil
 		}
+		if info, err = os.Stat(path); err != nil { // it leads nowhere
+			return o, nil
+		}
+		if info.Mode().IsRegular() && isDescriptor(path) {
+			return nil, exit(exitUnwritable, fmt.Errorf("%s is a file that is open already: use -o with its name, or "+
+				"-o - for standard output", path))
+		}
+	case isSpecial(info) && !isOwn(info):
+		return nil, exit(exitUnwritable, fmt.Errorf("%s is a pipe or a device of another user: use -o for another name",
+			path))
 	}
-	o.temp = filepath.Join(filepath.Dir(o.path), "."+filepath.Base(o.path)+"."+strconv.Itoa(os.Getpid())+".tmp")
+	if info.IsDir() {
+		return nil, exit(exitUnwritable, fmt.Errorf("%s is a directory: use -o for another name", path))
+	}
+	o.special = isSpecial(info)
 	return o, nil
 }
 
@@ -45,28 +61,40 @@ func existsError(path string) error {
 }
 
 // fill writes the file, but does not give it its name yet. After an error there is none.
-func (o *outputFile) fill(write func(io.Writer) error) error {
-	f, err := os.OpenFile(o.temp, os.O_CREATE|os.O_WRONLY|os.O_TRUNC, 0o666)
-	if err != nil {
+func (o *outputFile) fill(ctx context.Context, write func(io.Writer) error) error {
+	if o.special {
+		return exported(writeSpecial(ctx, o.path, write))
+	}
+	var err error
+	if o.file, err = atomicfile.Create(o.path, o.options()); err != nil {
 		return exit(exitUnwritable, notCreated(o.path, err))
 	}
-	w := bufio.NewWriter(f)
-	if err = write(w); err == nil {
-		err = w.Flush()
+	if err = write(o.file); err == nil {
+		err = o.file.Complete()
 	}
-	if err = errors.Join(err, f.Close()); err != nil {
+	if err != nil {
 		o.discard()
 	}
 	return exported(err)
 }
 
+// options leave it to the umask who may read a file, unless it is private.
+func (o *outputFile) options() atomicfile.Options {
+	if o.private {
+		return atomicfile.Options{Mode: 0o600, Replace: o.force}
+	}
+	return atomicfile.Options{Mode: 0o666, Replace: o.force}
+}
+
 // notCreated says why a file could not be made, under its own name.
 func notCreated(path string, err error) error {
 	var failed *fs.PathError
-	if !errors.As(err, &failed) {
+	switch {
+	case !errors.As(err, &failed):
 		return err
-	}
-	if errors.Is(err, fs.ErrNotExist) {
+	case errors.Is(err, fs.ErrExist):
+		return existsError(path)
+	case errors.Is(err, fs.ErrNotExist):
 		return fmt.Errorf("cannot write %s: there is no directory %s: create it, or use -o for another place", path,
 			filepath.Dir(path))
 	}
@@ -75,39 +103,34 @@ func notCreated(path string, err error) error {
 
 // publish gives the file its name.
 func (o *outputFile) publish() error {
-	if o.temp == o.path {
+	if o.file == nil {
 		return nil
 	}
-	var err error
-	if o.force {
-		err = os.Rename(o.temp, o.path)
-	} else if err = os.Link(o.temp, o.path); err == nil { // unlike rename it does not replace one that came meanwhile
-		err = os.Remove(o.temp)
-	} else if _, there := os.Lstat(o.path); errors.Is(there, fs.ErrNotExist) { // a file system without links
-		err = os.Rename(o.temp, o.path)
-	} else {
-		err = existsError(o.path)
+	if err := o.file.Publish(); err != nil {
+		return exit(exitUnwritable, notCreated(o.path, err))
 	}
-	if err != nil {
-		o.discard()
-	}
-	return exit(exitUnwritable, err)
+	return nil
 }
 
 // discard removes what fill wrote.
 func (o *outputFile) discard() {
-	if o.temp != o.path {
-		os.Remove(o.temp)
+	if o.file != nil {
+		o.file.Discard()
 	}
 }
 
 // writeFile writes a file as a whole or not at all.
-func writeFile(path string, force bool, write func(io.Writer) error) error {
+func writeFile(ctx context.Context, path string, force bool, write func(io.Writer) error) error {
 	o, err := newOutput(path, force)
 	if err != nil {
 		return err
 	}
-	if err := o.fill(write); err != nil {
+	return o.write(ctx, write)
+}
+
+// write fills the file and gives it its name.
+func (o *outputFile) write(ctx context.Context, write func(io.Writer) error) error {
+	if err := o.fill(ctx, write); err != nil {
 		return err
 	}
 	return o.publish()
@@ -119,42 +142,38 @@ func writePlace(path string, force bool, write func(path string) error) error {
 	if err != nil {
 		return err
 	}
-	if err := o.fill(func(io.Writer) error { return nil }); err != nil {
-		return err
+	if o.special {
+		return exit(exitUnwritable, fmt.Errorf("%s is a pipe or a device, and this format needs a file: use -o for "+
+			"another name", path))
 	}
-	if err := write(o.temp); err != nil {
-		o.discard()
+	if o.file, err = atomicfile.CreateAt(path, o.options()); err != nil {
+		return exit(exitUnwritable, notCreated(path, err))
+	}
+	defer o.discard()
+	if err := write(o.file.Path()); err != nil {
 		return exported(err)
 	}
 	return o.publish()
 }
 
-// writeDirectory has a directory filled by its path, as a whole or not at all. With force it may exist: files of the
-// same names are replaced.
-func writeDirectory(path string, force bool, write func(path string) error) error {
-	_, err := os.Stat(path)
-	exists := err == nil
-	if exists && !force {
+// writeDirectory has a directory filled, as a whole or not at all. With force it may exist: files of the same names are
+// replaced.
+func writeDirectory(path string, force bool, write func(create func(name string) (io.WriteCloser, error)) error) error {
+	d, err := atomicfile.CreateDirectory(path, force)
+	if errors.Is(err, fs.ErrExist) {
 		return exit(exitUnwritable, fmt.Errorf("%s exists: use -f to write into it, or -o for another name", path))
 	}
-	temp := filepath.Join(filepath.Dir(path), "."+filepath.Base(path)+"."+strconv.Itoa(os.Getpid())+".tmp")
-	if err := os.Mkdir(temp, 0o777); err != nil {
+	if err != nil {
 		return exit(exitUnwritable, notCreated(path, err))
 	}
-	defer os.RemoveAll(temp)
-	if err := write(temp); err != nil {
+	defer d.Discard()
+	if err := write(func(name string) (io.WriteCloser, error) { return d.Create(name) }); err != nil {
 		return exported(err)
 	}
-	if !exists {
-		return exit(exitUnwritable, os.Rename(temp, path))
+	if err := d.Publish(); err != nil {
+		return exit(exitUnwritable, notCreated(path, err))
 	}
-	entries, err := os.ReadDir(temp)
-	for _, e := range entries {
-		if err == nil {
-			err = os.Rename(filepath.Join(temp, e.Name()), filepath.Join(path, e.Name()))
-		}
-	}
-	return exit(exitUnwritable, err)
+	return nil
 }
 
 // exported separates errors of the session from those of the output.

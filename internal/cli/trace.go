@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -107,10 +108,15 @@ func writeTrace(n *notes, sessionPath string, r *calltrace.Recorded, recorded er
 		return readError(err)
 	}
 	defer s.Close()
+	out, err := newOutput(path, force)
+	if err != nil {
+		return err
+	}
+	out.private = true // as the session is
 	n.work("writing the trace")
 	format, zipped, _ := trace.FormatOf(path)
 	var totals calltrace.Totals
-	err = writeFile(path, force, func(w io.Writer) error {
+	err = out.write(context.Background(), func(w io.Writer) error {
 		totals, err = writeTo(w, format, zipped, s, r)
 		return err
 	})

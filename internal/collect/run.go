@@ -530,8 +530,8 @@ func prepare(o Options, now time.Time) (output, error) {
 		}
 		return out, w.Close()
 	}
-	if err := replaceable(out.pattern); err != nil {
-		return output{}, fmt.Errorf("%w: %w", ErrWrite, err)
+	if err := session.Replaceable(out.pattern); err != nil {
+		return output{}, fmt.Errorf("%w: %s: %w", ErrWrite, out.pattern, err)
 	}
 	trial := filepath.Join(filepath.Dir(out.pattern), fmt.Sprintf(".clrprof-%d-%d.trial", os.Getpid(), now.UnixNano()))
 	w, err := session.Create(trial, false)
@@ -539,14 +539,6 @@ func prepare(o Options, now time.Time) (output, error) {
 		return output{}, fmt.Errorf("%w %s: %w", ErrWrite, out.pattern, err)
 	}
 	return out, errors.Join(w.Close(), os.Remove(trial))
-}
-
-// replaceable refuses to replace what is no file: a device, a folder.
-func replaceable(path string) error {
-	if st, err := os.Lstat(path); err == nil && !st.Mode().IsRegular() {
-		return fmt.Errorf("%s: %w and is not a regular file: it is not replaced", path, session.ErrExists)
-	}
-	return nil
 }
 
 func (o output) open(pid int) (*session.Writer, error) {

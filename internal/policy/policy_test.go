@@ -53,6 +53,9 @@ dotnettest: bundle
 differ:
 programs:
 policy:
+atomicfile:
+agentbin: atomicfile
+session: atomicfile
 wire/gen: wire
 wire/wiretest: wire
 arena: openfile wire
@@ -105,7 +108,7 @@ cli: export/sarif rules
 cli: agentbin analysis budget cgroup collect control counter cpucounter eventpipe export/collapsed export/parquet export/pprof export/speedscope instrument launch live pattern quantity report session steer symbols systemevent top web
 cli: calltrace export/trace
 cli: export/chrome export/document export/firefox export/otlp export/vsperf
-cli: mcp openfile report/encode report/text report/words shell
+cli: atomicfile mcp openfile report/encode report/text report/words shell
 `
 
 // thirdParty lists the modules that the shipped binary may use, each with why.

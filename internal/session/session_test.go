@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -186,6 +187,9 @@ func TestCreateRefuses(t *testing.T) {
 	if err != nil || len(entries) != 1 {
 		t.Fatalf("left over: %v %v", entries, err)
 	}
+	if info, err := os.Stat(path); err != nil || info.Mode() != 0o600 {
+		t.Errorf("others can read it: %v %v", info.Mode(), err)
+	}
 	s, err := Open(path)
 	if err != nil {
 		t.Fatal(err)
@@ -196,6 +200,14 @@ func TestCreateRefuses(t *testing.T) {
 	}
 	if _, err := Create(filepath.Join(dir, "no", "a"), false); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("Create in a missing folder: %v", err)
+	}
+	link := filepath.Join(dir, "link")
+	if err := os.Symlink(path, link); err != nil {
+		t.Fatal(err)
+	}
+	want := "is a symbolic link: it is not replaced: name the file that it leads to"
+	if _, err := Create(link, true); !errors.Is(err, ErrExists) || !strings.Contains(err.Error(), want) {
+		t.Errorf("Create over a link: %v", err)
 	}
 	if _, err := Create(dir, true); !errors.Is(err, ErrExists) {
 		t.Errorf("Create over a folder: %v", err)

@@ -16,6 +16,8 @@ import (
 
 	"zombiezen.com/go/sqlite"
 	"zombiezen.com/go/sqlite/sqlitex"
+
+	"github.com/clrprof/clrprof/internal/atomicfile"
 )
 
 // Writer writes a session file, and reads it like a Session.
@@ -34,33 +36,36 @@ func Create(path string, force bool) (*Writer, error) {
 	if err != nil {
 		return nil, fmt.Errorf("session %s: %w", path, err)
 	}
-	if info, err := os.Lstat(absolute); err == nil {
-		if info.IsDir() && !force {
+	if info, err := os.Lstat(absolute); err == nil && !force {
+		if info.IsDir() {
 			return nil, fmt.Errorf("session %s: it exists and is a directory: name a file, such as %s", path,
 				filepath.Join(path, "app.clrprof"))
 		}
-		if !force {
-			return nil, fmt.Errorf("session %s: %w", path, ErrExists)
-		}
-		if !info.Mode().IsRegular() {
-			return nil, fmt.Errorf("session %s: %w and is not a regular file: it is not replaced", path, ErrExists)
-		}
+		return nil, fmt.Errorf("session %s: %w", path, ErrExists)
 	}
-	// A folder of its own, so that the file gets the usual permissions and SQLite's
-	// own temporary files are beside it.
-	folder, err := os.MkdirTemp(filepath.Dir(absolute), "."+filepath.Base(absolute)+".*.new")
-	if err != nil {
-		return nil, fmt.Errorf("session %s: creating it: %w", path, err)
-	}
-	defer os.RemoveAll(folder)
-	temporary := filepath.Join(folder, "session")
-	if err := writeSchema(temporary); err != nil {
-		return nil, fmt.Errorf("session %s: creating it: %w", path, err)
-	}
-	if err := install(temporary, absolute, force); err != nil {
+	if err := Replaceable(absolute); err != nil {
 		return nil, fmt.Errorf("session %s: %w", path, err)
 	}
+	switch err := writeEmpty(absolute, force); {
+	case errors.Is(err, fs.ErrExist):
+		return nil, fmt.Errorf("session %s: %w", path, ErrExists)
+	case err != nil:
+		return nil, fmt.Errorf("session %s: creating it: %w", path, err)
+	}
 	return Edit(path)
+}
+
+// Replaceable returns an error, which wraps ErrExists, if there is something at path that Create does not replace: all
+// but regular files.
+func Replaceable(path string) error {
+	info, err := os.Lstat(path)
+	switch {
+	case err != nil || info.Mode().IsRegular():
+		return nil
+	case info.Mode()&fs.ModeSymlink != 0:
+		return fmt.Errorf("%w and is a symbolic link: it is not replaced: name the file that it leads to", ErrExists)
+	}
+	return fmt.Errorf("%w and is not a regular file: it is not replaced", ErrExists)
 }
 
 // packedEmpty is the file of a session without rows, compressed with Zstandard. SQLite takes longer to make it of the
@@ -94,13 +99,32 @@ func makeEmpty() ([]byte, error) {
 	return conn.Serialize("main")
 }
 
-func writeSchema(path string) error {
-	file, err := empty()
+// writeEmpty makes the file of a session without rows. Only its owner may read it: it will hold
+// the arguments of the command. Without force the error wraps fs.ErrExist if there is a file.
+func writeEmpty(path string, force bool) error {
+	content, err := empty()
 	if err != nil {
 		return err
 	}
-	err = os.WriteFile(path, file, 0o644)
-	if pathErr := (*fs.PathError)(nil); errors.As(err, &pathErr) {
+	file, err := atomicfile.Create(path, atomicfile.Options{Mode: 0o600, Replace: force})
+	if err == nil {
+		defer file.Discard()
+		_, err = file.Write(content)
+	}
+	if err == nil {
+		err = file.Complete()
+	}
+	// The journal of a killed writer belongs to the old file and must not be
+	// rolled back into the new one.
+	if err == nil {
+		if err = os.Remove(path + "-journal"); errors.Is(err, fs.ErrNotExist) {
+			err = nil
+		}
+	}
+	if err == nil {
+		err = file.Publish()
+	}
+	if pathErr := (*fs.PathError)(nil); errors.As(err, &pathErr) && pathErr.Path == path {
 		err = pathErr.Err // the caller says the name that the user knows
 	}
 	if errors.Is(err, syscall.ENOSPC) {
@@ -127,27 +151,6 @@ func applySchema(conn *sqlite.Conn) error {
 	}
 	return sqlitex.ExecuteTransient(conn, "INSERT INTO info (key, value) VALUES (?, ?)",
 		&sqlitex.ExecOptions{Args: []any{KeyState, string(Recording)}})
-}
-
-// install gives the finished empty file its name. Without force the name is
-// first taken with an exclusive create, so that two writers cannot both win.
-func install(temporary, absolute string, force bool) error {
-	if !force {
-		f, err := os.OpenFile(absolute, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o644)
-		if errors.Is(err, fs.ErrExist) {
-			return ErrExists
-		}
-		if err != nil {
-			return err
-		}
-		f.Close()
-	}
-	// The journal of a killed writer belongs to the old file and must not be
-	// rolled back into the new one.
-	if err := os.Remove(absolute + "-journal"); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return err
-	}
-	return os.Rename(temporary, absolute)
 }
 
 // Edit opens an existing session for writing, to resolve names or to derive.

@@ -11,8 +11,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
-	"path/filepath"
 	"slices"
 
 	"github.com/parquet-go/parquet-go"
@@ -26,33 +24,23 @@ const RowsInGroup = 1 << 17
 // Extension is that of the files.
 const Extension = ".parquet"
 
-// Write writes a file TABLE.parquet for each table of s into a directory that exists, and returns their paths. With an
-// error it removes them.
-func Write(directory string, s *session.Session) (paths []string, err error) {
-	defer func() {
-		if err != nil {
-			for _, path := range paths {
-				os.Remove(path)
-			}
-			paths = nil
-		}
-	}()
+// Write writes a file TABLE.parquet for each table of s, in the order of s.Tables. create makes a file of that name.
+func Write(create func(name string) (io.WriteCloser, error), s *session.Session) error {
 	tables, err := s.Tables()
 	if err != nil {
-		return nil, err
+		return err
 	}
 	for _, t := range tables {
-		path := filepath.Join(directory, t.Name+Extension)
-		paths = append(paths, path)
-		if err := writeFile(path, s, t); err != nil {
-			return paths, fmt.Errorf("%s: %w", path, err)
+		if err := writeFile(create, t.Name+Extension, s, t); err != nil {
+			return fmt.Errorf("%s: %w", t.Name+Extension, err)
 		}
 	}
-	return paths, nil
+	return nil
 }
 
-func writeFile(path string, s *session.Session, t session.TableInfo) error {
-	f, err := os.OpenFile(path, os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o666)
+func writeFile(create func(string) (io.WriteCloser, error), name string, s *session.Session,
+	t session.TableInfo) error {
+	f, err := create(name)
 	if err != nil {
 		return err
 	}
