@@ -36,8 +36,11 @@ GETDOTNET  := go run ./tools/getdotnet
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
+# Where the kernel starts the program: see internal/inherited.
+ENTRY      := -ldflags=-E=clrprof_start
+
 build: agent ## build bin/clrprof, one static binary with the agent inside
-	CGO_ENABLED=0 go build -trimpath -o bin/clrprof ./cmd/clrprof
+	CGO_ENABLED=0 go build -trimpath $(ENTRY) -o bin/clrprof ./cmd/clrprof
 
 agent: $(AGENT) $(AGENT_MUSL) ## build the agent, the C library that goes into the target, for glibc and for musl
 

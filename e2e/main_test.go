@@ -74,7 +74,8 @@ func TestMain(m *testing.M) {
 // build makes the agent and a clrprof that holds it.
 func build(dir string) (string, error) {
 	path := filepath.Join(dir, "clrprof")
-	for _, args := range [][]string{{"make", "-s", "agent"}, {"go", "build", "-o", path, "./cmd/clrprof"}} {
+	for _, args := range [][]string{{"make", "-s", "agent"}, {"go", "build",
+		"-ldflags=-E=clrprof_start", "-o", path, "./cmd/clrprof"}} {
 		cmd := exec.Command(args[0], args[1:]...)
 		cmd.Dir = ".."
 		cmd.Env = append(os.Environ(), "CGO_ENABLED=0")

@@ -16,6 +16,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/clrprof/clrprof/internal/agentbin"
+	"github.com/clrprof/clrprof/internal/inherited"
 )
 
 // ProfilerID is the class id by which the runtime asks for the agent; any would do.
@@ -185,7 +186,7 @@ func Start(o Options) (*Target, error) {
 // start starts an executable, or a script without #! by the shell, as shells do (POSIX, execvp).
 func start(path string, args, env []string) (*exec.Cmd, error) {
 	cmd := &exec.Cmd{Path: path, Args: args, Env: env, Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr}
-	err := cmd.Start()
+	err := inherited.Start(cmd)
 	if !errors.Is(err, unix.ENOEXEC) {
 		return cmd, err
 	}
@@ -194,7 +195,7 @@ func start(path string, args, env []string) (*exec.Cmd, error) {
 	}
 	cmd = &exec.Cmd{Path: "/bin/sh", Args: append([]string{"sh", path}, args[1:]...), Env: env,
 		Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr}
-	return cmd, cmd.Start()
+	return cmd, inherited.Start(cmd)
 }
 
 // withoutAgent returns the environment without what is meant for another run's agent.
@@ -414,9 +415,17 @@ func (t *Target) wait() {
 	}
 }
 
-// Release lets signals act on clrprof as usual again. Before the recording is finished they must not: whoever ends a
-// group of processes signals clrprof a second time, and what the target counted would be lost.
-func (t *Target) Release() { signal.Stop(t.signals) }
+// Release lets signals act on clrprof as usual again, or not at all if the caller ignores them. Before the recording is
+// finished they must not: whoever ends a group of processes signals clrprof a second time, and what the target counted
+// would be lost.
+func (t *Target) Release() {
+	signal.Stop(t.signals)
+	for _, s := range forwarded {
+		if inherited.Ignored(s) {
+			signal.Ignore(s)
+		}
+	}
+}
 
 // fromKeyboard says whether the terminal has sent the signal to the whole foreground process group already, the
 // target included. One that somebody else sent to clrprof alone, while it runs in the foreground of a terminal,

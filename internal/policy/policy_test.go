@@ -41,6 +41,7 @@ il:
 probes: clrmeta il wire
 instrument: clrmeta openfile pattern probes usercode wire
 agentbin: openfile
+inherited:
 counter:
 cpucounter: wire
 systemevent: cpucounter wire
@@ -69,7 +70,7 @@ timing/replay:
 columns:
 session: columns openfile quantity
 session/sessiontest: columns quantity session
-launch: agentbin arena control openfile wire
+launch: agentbin arena control inherited openfile wire
 callee: clrmeta openfile
 symbols: bundle callee clrmeta il openfile ppdb session usercode
 report/names:
