@@ -15,6 +15,7 @@
 #include "lifetime.h"
 #include "map.h"
 #include "names.h"
+#include "reachable.h"
 #include "recent.h"
 #include "stack.h"
 #include "threads.h"
@@ -83,6 +84,7 @@ static struct class_info *class_of(struct thread *t, uintptr_t class_id, uintptr
     c->class_id = 0;
     read_layout(c, object);
     c->type = type_of_class(class_id);
+    reachable_note_class(class_id, c->type);
     if (c->type != 0)
         c->class_id = class_id;
     return c;

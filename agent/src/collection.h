@@ -51,6 +51,7 @@ void walk_give_back(void);
 void walk_collection(void); /* when it has ended */
 void walk_next_time(void);  /* the next GC must be walked as a whole */
 void walk_count_other(const struct shadow *s);
+void walk_let_die(struct shadow *s, uint32_t was, uint32_t is); /* a survivor, in these generations, is dead after all */
 
 /* alive.c */
 void alive_report(void); /* what is alive after the last GC */

@@ -15,7 +15,7 @@
  *
  * The end: the runtime shuts EventPipe down before the profiler. The agent has a provider of its own, in a session of its
  * own, older than that of the events; sessions are stopped in the order of their age, each notifies its providers. So the
- * agent hears of the end while events still come, and has its last collection then. Once it heard, no flag is cleared.
+ * agent hears of the end while events still come, and has its last collection then, which keeps finalizers from running (reachable.c). Once it heard, no flag is cleared.
  *
  * A process that is recorded later, and again, has no such provider, which could not be taken back: if the process ends while it is
  * recorded, its last collection comes after EventPipe's end, and walks. When the recording ends, so does the session.
@@ -145,7 +145,7 @@ static void provider_changed(const uint8_t *source, uint32_t enabled)
     (void)source; /* and five more */
     if (enabled != 0)
         return;
-    lifetime_end();
+    lifetime_end_early();
     clear_no_more();
     own_thread = true; /* the session of events ends next, and the managed twin hears of it */
     if (current_thread != NULL)

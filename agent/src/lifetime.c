@@ -17,6 +17,7 @@
 #include "control.h"
 #include "events.h"
 #include "heap.h"
+#include "reachable.h"
 #include "recent.h"
 #include "snapshot.h"
 #include "statics.h"
@@ -31,7 +32,7 @@
 
 static void *info;
 bool lifetime_on;
-static bool final_wanted, final_now, is_last, looked_at;
+static bool final_wanted, final_now, final_early, is_last, looked_at;
 static bool collecting; /* between GarbageCollectionStarted and Finished: a runtime that loses one of them does no harm */
 static uint32_t lock_word; /* ranges come from several threads at once */
 static uint32_t first, first_ended; /* collections that are recorded, 0: all; of those, how many have ended */
@@ -54,6 +55,7 @@ bool lifetime_init(void *profiler_info, const struct lifetime_options *o)
     survival_init(o->roots);
     snapshot_init(info, o->directory, o->snapshot);
     statics_init(info);
+    reachable_init(info);
     lifetime_on = heap_init() && list_reserve(&gc_ranges, 1) && walk_init() && list_reserve(&gc_before, 1) && list_reserve(&gc_after, 1) &&
                   generations_init(info);
     return lifetime_on;
@@ -152,6 +154,8 @@ static hresult gc_started(void *self, int32_t n, const int32_t *collected, uint3
     looked_at = survival_begin(gc.number, gc.collected, gc.induced != 0 || is_last, snapshot);
     if (lifetime_on && !generations_ask(&gc_before))
         gc_lost = true;
+    if (is_last)
+        reachable_begin(final_early);
     count_large();
     gc_marks_survivors = false; /* if all is collected, all that is alive has survived */
     for (uint64_t i = 0; i < gc_before.n && looked_at; i++)
@@ -194,6 +198,12 @@ static hresult gc_references(void *self, uintptr_t object, uintptr_t class_id, u
 {
     (void)self;
     return snapshot_object(object, class_id, n, references);
+}
+
+static hresult gc_dependents(void *self, uint32_t n, const uintptr_t *keys, const uintptr_t *values, const uintptr_t *ids)
+{
+    reachable_dependents(n, keys, values);
+    return snapshot_dependents(self, n, keys, values, ids);
 }
 
 static hresult gc_suspend_started(void *self, uint32_t reason)
@@ -275,6 +285,8 @@ static hresult gc_finished(void *self)
     gc.end_ns = monotonic_ns();
     if (lifetime_on)
         walk_collection();
+    if (is_last)
+        reachable_end();
     if (snapshot_writing)
         snapshot_end_objects();
     if (lifetime_on && looked_at)
@@ -334,14 +346,26 @@ static void have_last_gc(void)
         pthread_join(thread, NULL);
 }
 
-void lifetime_end(void)
+static void end(bool early)
 {
     static pthread_mutex_t one = PTHREAD_MUTEX_INITIALIZER;
     if (!lifetime_on || !final_wanted)
         return;
     pthread_mutex_lock(&one);
-    have_last_gc();
+    final_early = early;
+    if (!early || reachable_can_hold())
+        have_last_gc();
     pthread_mutex_unlock(&one);
+}
+
+void lifetime_end(void)
+{
+    end(false);
+}
+
+void lifetime_end_early(void)
+{
+    end(true);
 }
 
 void lifetime_let_go(void)
@@ -356,6 +380,7 @@ void lifetime_give_back(void)
 {
     collecting = false;
     walk_give_back();
+    reachable_give_back();
     generations_give_back();
     list_give_back(&gc_ranges);
     list_give_back(&gc_before);
@@ -379,7 +404,7 @@ void lifetime_install(void **callbacks)
     callbacks[CALLBACK_GC_STARTED] = (void *)gc_started;
     callbacks[CALLBACK_GC_FINISHED] = (void *)gc_finished;
     callbacks[CALLBACK_FINALIZABLE_QUEUED] = (void *)gc_finalizable;
-    callbacks[CALLBACK_DEPENDENT_REFERENCES] = (void *)snapshot_dependents;
+    callbacks[CALLBACK_DEPENDENT_REFERENCES] = (void *)gc_dependents;
     callbacks[CALLBACK_ROOT_REFERENCES2] = (void *)survival_roots;
     callbacks[CALLBACK_MOVED_REFERENCES2] = (void *)gc_moved;
     callbacks[CALLBACK_SURVIVING_REFERENCES2] = (void *)gc_survived;

@@ -10,7 +10,8 @@ struct thread;
 #define SHADOW_PENDING 0x80000000u  /* the rest is a thread's id, which is about to give the site */
 #define SHADOW_SURVIVED 0x40000000u /* its generation was collected */
 #define SHADOW_ROOTED 0x20000000u   /* a root that is not weak refers to it */
-#define SHADOW_SITE 0x1FFFFFFFu     /* 500 million sites are 16 GB of them */
+#define SHADOW_REACHED 0x10000000u  /* see reachable.c */
+#define SHADOW_SITE 0x0FFFFFFFu     /* 250 million sites are 8 GB of them */
 #define SHADOW_LEFT_OUT SHADOW_SITE /* no site: an object that is not the program's, see events.c */
 
 struct bound { /* of a generation: one of its regions, or its part of a segment */
@@ -38,7 +39,9 @@ void lifetime_let_go(void);    /* nothing is followed any more */
 void lifetime_give_back(void); /* the rest of its memory; while all threads are stopped */
 uint32_t lifetime_event_mask(void);
 void lifetime_install(void **callbacks);
-void lifetime_end(void); /* the last garbage collection, if it is wanted and was not there yet */
+/* The last garbage collection, if it is wanted and was not there yet. */
+void lifetime_end(void);
+void lifetime_end_early(void); /* while finalizers can still run: only if none runs because of it */
 /* Notes an object before its site is known, since finding that can let a garbage collection move it. */
 void lifetime_note_pending(struct thread *t, uintptr_t object, uint64_t bytes);
 void lifetime_attribute(struct thread *t, const struct wire_site *site); /* NULL: it has none */

@@ -10,6 +10,7 @@
 #include "lifetime.h"
 #include "list.h"
 #include "names.h"
+#include "reachable.h"
 #include "snapshot.h"
 #include "survival.h"
 
@@ -64,29 +65,38 @@ bool survival_begin(uint32_t number, uint32_t collected, bool induced, bool snap
     return wanted;
 }
 
+/* With the lock held. */
+static void note_root(const struct root *r, bool own)
+{
+    if ((r->flags & ROOT_FLAG_PINNING) != 0 && r->object != 0 && list_reserve(&pinned, pinned.n + 1))
+        ((uintptr_t *)pinned.items)[pinned.n++] = r->object;
+    if (!wanted || own)
+        return;
+    if (list_reserve(&roots, roots.n + 1))
+        ((struct root *)roots.items)[roots.n++] = *r;
+    else
+        incomplete = true;
+}
+
 hresult survival_roots(void *self, uint32_t n, const uintptr_t *objects, const uint32_t *kinds, const uint32_t *flags, const uintptr_t *ids)
 {
     (void)self;
     if (!arena_is_ours())
         return HR_OK;
     word_lock(&roots_lock);
-    for (uint32_t i = 0; i < n; i++)
-        if ((flags[i] & ROOT_FLAG_PINNING) != 0 && objects[i] != 0 && list_reserve(&pinned, pinned.n + 1))
-            ((uintptr_t *)pinned.items)[pinned.n++] = objects[i];
-    if (!wanted) {
-        word_unlock(&roots_lock);
-        return HR_OK;
-    }
-    if (list_reserve(&roots, roots.n + n)) {
-        struct root *out = (struct root *)roots.items + roots.n;
-        for (uint32_t i = 0; i < n; i++)
-            out[i] = (struct root){objects[i], ids[i], kinds[i], flags[i]};
-        roots.n += n;
-    } else {
-        incomplete = true;
+    for (uint32_t i = 0; i < n; i++) {
+        struct root r = {objects[i], ids[i], kinds[i], flags[i]};
+        note_root(&r, reachable_root(r.object, r.kind, r.flags, r.id));
     }
     word_unlock(&roots_lock);
     return HR_OK;
+}
+
+/* An object that the finalizer's queue would hold if the agent had not held it. */
+static void note_waiting(uintptr_t object)
+{
+    struct root r = {object, 0, ROOT_KIND_FINALIZER, 0};
+    note_root(&r, false);
 }
 
 static void report(uint32_t kind, const void *payload, uint32_t bytes)
@@ -190,6 +200,7 @@ void survival_report(uint32_t gc, const struct bound *bounds, uint64_t n, bool a
 {
     static struct reported_roots by_root[SLOTS];
     static struct reported_why by_site[SLOTS];
+    reachable_each_waiting(note_waiting);
     if (incomplete)
         loss(WIRE_LOSS_LIFETIME_FULL, 0, 0);
     count_roots(gc, by_root);

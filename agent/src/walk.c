@@ -261,6 +261,23 @@ static void walk_dead(uintptr_t at, uintptr_t end, uint32_t generation)
     }
 }
 
+void walk_let_die(struct shadow *s, uint32_t was, uint32_t is)
+{
+    struct population *promoted = &gc.generations[was % WIRE_GENERATION_COUNT].promoted;
+    uint64_t bytes = (uint64_t)s->size << 3;
+    if (was >= WIRE_GENERATION_COUNT || is >= WIRE_GENERATION_COUNT)
+        return; /* it stays alive */
+    population_add(&gc.generations[was].before, 0 - UINT64_C(1), 0 - bytes); /* count_dead adds it again */
+    population_add(&gc.generations[is].after, 0 - UINT64_C(1), 0 - bytes);
+    if (is > was && was < 2)
+        population_add(promoted, 0 - UINT64_C(1), 0 - bytes);
+    uint32_t site = s->site & SHADOW_SITE;
+    if (s->born != gc.number - 1)
+        count_age(&(struct shadow){site, s->size, s->born}, gc.number - 1 - s->born);
+    count_dead(site, was, 1, bytes);
+    *s = (struct shadow){0, 0, 0};
+}
+
 /* ── the survivors ──────────────────────────────────────────────────────────────────────────────────────────── */
 
 static void attribute_moved_pending(uint32_t site, uintptr_t to)

@@ -29,11 +29,13 @@ var agentParts = []struct {
 	{"guest", 400, "thread_sets.c thread_sets.h watch.c watch.h", "lifetime memory names time"},
 	{"names", 900, "names.c names.h record.h", "allocations instrument lifetime machine memory probes runtime threads"},
 	{"threads", 545, "threads.c threads.h", "allocations control dormant exceptions guest interactions memory names scopes time"},
-	{"allocations", 1970, "allocations.c allocations.h recent.c recent.h stack.c stack.h cfi.c cfi.h above.c above.h",
-		"control dormant guest lifetime machine memory names threads time"},
-	{"lifetime", 2335, "lifetime.c lifetime.h collection.h generations.c walk.c alive.c heap.c heap.h survival.c " +
+	{"allocations", 1975, "allocations.c allocations.h recent.c recent.h stack.c stack.h cfi.c cfi.h above.c above.h",
+		"control dormant guest lifetime machine memory names reachable threads time"},
+	{"lifetime", 2395, "lifetime.c lifetime.h collection.h generations.c walk.c alive.c heap.c heap.h survival.c " +
 		"survival.h snapshot.c snapshot.h changes.c changes.h events.c events.h",
-		"allocations control dormant guest machine memory names statics threads time"},
+		"allocations control dormant guest machine memory names reachable statics threads time"},
+	// What is alive at the end only because finalizers have not run.
+	{"reachable", 400, "reachable.c reachable.h", "control dormant lifetime memory"},
 	// Which static fields hold objects.
 	{"statics", 500, "statics.c statics.h", "dormant lifetime memory names"},
 	// What is recorded at the moment, and what the program can call.

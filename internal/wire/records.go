@@ -149,7 +149,7 @@ type GC struct {
 	Number      uint32                        `doc:"from 1"`
 	Collected   uint32                        `doc:"bit n: generation n was collected"`
 	Induced     uint32                        `doc:"1: asked for by the program, or by the agent at the end"`
-	Finalizable uint32                        `doc:"objects in the queue of the finalizer"`
+	Finalizable uint32                        `doc:"objects in the queue of the finalizer; after the last GC: those that would be, and count as dead"`
 	Pinned      uint32                        `doc:"objects that a root pins"`
 	Since       uint32                        `doc:"Changes with this number say what changed since the GC with this one, 0: since the start; the own number: none do, a later one's will"`
 	SuspendNS   uint64                        `doc:"CLOCK_MONOTONIC when the runtime began to stop threads, 0 if it did not say"`

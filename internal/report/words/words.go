@@ -106,7 +106,8 @@ var sentences = map[report.NoteKind]string{
 	report.NoteTypePaths: "↳ the path on which the largest part of a type was created; types NAME, or --depth, shows all paths.",
 	report.NoteWaitsForEnd: "%s of the blocked time is waiting for the end of Main, or for a stop of the program: " +
 		"the list of waits does not have it.",
-	report.NoteAlive:        "Alive: reachable at the end, by a last collection.",
+	report.NoteAlive: "Alive: reachable at the end, by a last collection. What only finalizers could still reach is " +
+		"not: none runs then.",
 	report.NoteNotCollected: "Alive: not collected at the end; this includes garbage.",
 	report.NoteAliveMostly:  "Alive: reachable at the end; in %s, not collected at the end.",
 	report.NoteLeftRunning:  "Left running: %s; what they did after the recording is not in the session.",

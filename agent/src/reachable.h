@@ -1,0 +1,19 @@
+/* What is alive only because a finalizer could still have it: reachable.c. */
+#ifndef CLRPROF_REACHABLE_H
+#define CLRPROF_REACHABLE_H
+
+#include "agent.h"
+
+void reachable_init(void *info);
+void reachable_give_back(void);
+void reachable_note_class(uintptr_t class_id, uint32_t type); /* the type's number, when it is new */
+bool reachable_can_hold(void); /* can a collection be had now after which no finalizer runs that would not have run? */
+/* The last collection begins; hold: its finalizable objects are kept from the finalizer. */
+void reachable_begin(bool hold);
+bool reachable_root(uintptr_t object, uint32_t kind, uint32_t flags, uintptr_t id); /* true: it is the agent's own */
+void reachable_dependents(uint32_t n, const uintptr_t *keys, const uintptr_t *values);
+/* Its survivors are known: what no root but the finalizer's queue leads to counts as dead. */
+void reachable_end(void);
+void reachable_each_waiting(void (*found)(uintptr_t object)); /* that a finalizer would have got */
+
+#endif
