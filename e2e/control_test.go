@@ -116,10 +116,7 @@ func comparePausedTypes(t *testing.T, r result) {
 		Objects int64  `json:"objects"`
 		Bytes   int64  `json:"bytes"`
 	}
-	var want []made
-	for _, row := range truthRows[made](t, r.stdout, "type") {
-		want = append(want, row)
-	}
+	want := truthRows[made](t, r.stdout, "type")
 	have := query[made](t, r.session, `SELECT name, instances AS objects, bytes FROM types
 		WHERE name IN ('Paused.Recorded', 'Paused.Unrecorded', 'Paused.Kept', 'Paused.Across', 'Paused.Beside') ORDER BY name`)
 	if d := cmp.Diff(want, have); d != "" {
@@ -153,6 +150,7 @@ func comparePausedLifetimes(t *testing.T, r result) {
 // they do between two pauses is in the session, once, and each pause is.
 func TestPausedOften(t *testing.T) {
 	t.Parallel()
+	dotnettest.NotQuick(t, "it repeats what others do once")
 	const threads, pauses = 4, 10_000
 	in := dotnettest.Need(t)
 	dll := pausedTarget(t, in)

@@ -103,7 +103,6 @@ func tailOutput() string {
 // checkTails compares who called whom, how often, and with what time.
 func checkTails(t *testing.T, path string, boundary bool) {
 	t.Helper()
-	const burned = 20_000_000
 	calls := map[[2]string]tailCalls{}
 	for _, e := range query[tailCalls](t, path,
 		`SELECT c.raw_name AS caller, f.raw_name AS callee, sum(v.calls) AS calls, sum(v.elapsed_inclusive + v.overhead_inclusive) AS elapsed,

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	"math"
 	"os"
 	"path/filepath"
 	"slices"
@@ -82,9 +81,6 @@ func (p *process) readSnapshots(directory string) error {
 func (p *process) ownTypes(h *heapgraph.Heap) *heapgraph.Heap {
 	for i, t := range h.Type {
 		id, _ := p.names.typeID(t)
-		if id > math.MaxUint32 {
-			id = 0
-		}
 		h.Type[i] = uint32(id)
 	}
 	return h

@@ -37,8 +37,7 @@ type thread struct {
 type call struct {
 	timing   uint32
 	function uint32
-	path     string // of the function itself
-	begin    [2]uint64
+	path     string    // of the function itself
 	below    [2]uint64 // in calls that it made and that ended
 	total    [2]uint64 // of the intervals that passed in it and in what it called: elapsed, application
 	acted    bool      // in one of them

@@ -94,10 +94,10 @@ func fromCell(c *context, r *Row) Cell {
 	chosen := analysis.Place{}
 	for _, f := range stack {
 		if c.isUser(f.Function) {
-			return textCell(c.placeText(analysis.Place{Function: f.Function, Line: f.Line}))
+			return textCell(c.placeText(analysis.Place(f)))
 		}
 		if f.Line != 0 && chosen.Line == 0 {
-			chosen = analysis.Place{Function: f.Function, Line: f.Line}
+			chosen = analysis.Place(f)
 		}
 	}
 	if chosen.Line == 0 {

@@ -323,8 +323,6 @@ func (n *Naive) quiet() bool {
 	return false
 }
 
-func (n *Naive) top() *frame { return &n.stack[len(n.stack)-1] }
-
 // innermost returns the innermost call that is recorded, or nil.
 func (n *Naive) innermost() *frame {
 	for i := len(n.stack) - 1; i >= 0; i-- {

@@ -18,7 +18,7 @@ type area struct {
 	start, used, limit uint64
 	pieces             []piece
 	objects            []*object // by address
-	units, first       int       // of the space
+	units              int       // of the space
 }
 
 func (a *area) last() piece { return a.pieces[len(a.pieces)-1] }

@@ -134,9 +134,7 @@ func counted(c *timing.Counters) *thread {
 	for _, x := range c.Timings {
 		t.add(x, c.Waits, c.Acted, c.Inclusives)
 	}
-	for _, a := range c.Activations {
-		t.Activations = append(t.Activations, a)
-	}
+	t.Activations = append(t.Activations, c.Activations...)
 	return t
 }
 
