@@ -30,7 +30,7 @@ THREADS    ?= 5000000
 DEMO       := bin/demo
 GETDOTNET  := go run ./tools/getdotnet
 
-.PHONY: help build agent hook web screenshots packages dotnet demo test test-all test-agent race bench check check-c fuzz heaps programs attaches collector golden sessions soak clean
+.PHONY: help build agent hook web screenshots packages dotnet demo test test-all test-agent race bench test-rest check analyze fuzz heaps programs attaches collector golden sessions soak clean
 .DEFAULT_GOAL := help
 
 help: ## list the targets
@@ -95,13 +95,23 @@ demo: build dotnet ## profile a sample program and print the report
 	  '  bin/clrprof export $(DEMO)/orderbook.clrprof --format pprof -o $(DEMO)/orderbook.pb.gz' \
 	  '  go tool pprof -top $(DEMO)/orderbook.pb.gz'
 
-# "make check" vets all packages: "go test" need not do so once more.
-test: build dotnet check race ## run all tests; fetches what they need
-	go run ./tools/gotest -vet=off -timeout 50m ./...
+# What "make test" draws of the cases that are alike depends on the commit: SEED=... draws as another commit did.
+SEED       ?= $(shell git rev-parse --short=12 HEAD 2>/dev/null || echo none)
+# The list of allowed skips, for machines that must have everything.
+SKIPS      ?=
+# Tests that "make test" left out, which "make test-rest" runs.
+LEFT       := bin/left-out.txt
+GOTEST     := go run ./tools/gotest
 
-# What is run in several ways is run in each of them on every runtime then: two to three times as many recordings.
-test-all: build dotnet check race ## run all tests, and each way to record a program on every runtime
-	CLRPROF_TEST_EVERY_RUNTIME=1 go run ./tools/gotest -vet=off -timeout 150m ./...
+# "make check" vets all packages: "go test" need not do so once more. docs/testing.md describes the suites.
+test: build dotnet check ## run the tests that one needs to trust a change; fetches what they need
+	CLRPROF_TEST_SUITE=quick CLRPROF_TEST_SEED=$(SEED) $(GOTEST) -left $(LEFT) $(SKIPS:%=-skips %) -- -vet=off -timeout 40m ./...
+
+test-rest: build dotnet race test-agent analyze ## run what "make test" left out, each once, other compilers, sanitizers and the race detector
+	CLRPROF_TEST_SEED=$(SEED) $(GOTEST) -rest $(LEFT) $(SKIPS:%=-skips %) -- -vet=off -timeout 60m
+
+test-all: build dotnet check race test-agent analyze ## run all tests, and each way to record a program on every runtime
+	CLRPROF_TEST_SUITE=all $(GOTEST) $(SKIPS:%=-skips %) -- -vet=off -timeout 150m ./...
 
 test-agent: ## test the agent in a simulated runtime, with every available compiler and sanitizer
 	agent/test/all.sh
@@ -115,24 +125,17 @@ race: agent ## run the tests of packages with goroutines under the race detector
 bench: build dotnet ## measure the cost of profiling (BENCHFLAGS=... for a part)
 	go run ./bench $(BENCHFLAGS)
 
-check: agent check-c ## run static checks: gofmt, vet, clang
+LINT       := go tool -modfile=tools/lint/go.mod
+
+check: agent ## run static checks: gofmt, vet, staticcheck, clang's warnings, the rules of internal/policy
 	@unformatted=$$(gofmt -l $$(git ls-files '*.go')); if [ -n "$$unformatted" ]; then echo "gofmt -w is needed: $$unformatted"; exit 1; fi
 	go vet ./...
+	$(LINT) staticcheck ./...
+	agent/clang.sh warnings
+	go test -vet=off ./internal/policy
 
-# The analyzer takes minutes: a file that it passed is not looked at again until it, or what it includes, changes.
-ANALYZED   := $(patsubst agent/src/%.c,bin/analyzed/%,$(AGENT_SRC))
-
-check-c: # the C code as clang and its analyzer see it
-	@if command -v clang >/dev/null; then \
-	  echo clang --analyze agent/src; \
-	  clang -std=c11 -fsyntax-only -Wall -Wextra -Wconversion -Werror $(AGENT_SRC) $(filter-out agent/test/record.c agent/test/sum.c,$(wildcard agent/test/*.c)); \
-	  MAKEFLAGS= $(MAKE) --no-print-directory -s -j"$$(nproc)" $(ANALYZED); \
-	else echo 'clang is not installed: the checks of the C code with clang are skipped'; fi
-
-bin/analyzed/%: agent/src/%.c $(AGENT_HDR) Makefile
-	@mkdir -p $(@D)
-	clang -std=c11 --analyze --analyzer-output text -Xclang -analyzer-werror $<
-	@touch $@
+analyze: ## have clang's analyzer look at the agent's C code
+	agent/clang.sh analyzer
 
 # Else Go makes each input smaller that reaches new code, for up to a minute in which nothing else is tried.
 fuzz: agent ## run each fuzz target for a while (FUZZTIME=20s)

@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/clrprof/clrprof/internal/dotnettest"
 )
 
 // TestBenchmarks: with [ClrprofDiagnoser] the table of BenchmarkDotNet has what an operation of each benchmark of the
@@ -14,6 +16,7 @@ import (
 // a session with its actual iterations alone.
 func TestBenchmarks(t *testing.T) {
 	t.Parallel()
+	dotnettest.NotQuick(t, "it runs real builds")
 	p := newIntegration(t, "benchmarkdotnet/sample", "Release")
 	run := func(env string, args ...string) (string, error) {
 		cmd := p.dotnet(append([]string{"run", "--no-build", "-c", "Release", "--"}, args...)...)

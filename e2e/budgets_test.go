@@ -10,6 +10,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/clrprof/clrprof/internal/dotnettest"
 )
 
 // testRun is what "dotnet test" says of the tests that it ran: of each by its name the outcome, and the message of one
@@ -45,6 +47,7 @@ var (
 // which type.
 func TestAllocationBudget(t *testing.T) {
 	t.Parallel()
+	dotnettest.NotQuick(t, "it runs real builds")
 	p := newIntegration(t, "xunit/sample", "Debug", "testdata/budgets/Truth.cs")
 	results := filepath.Join(p.dir, "alone.trx")
 	if out, err := p.dotnet("test", "--no-build", "--nologo", "--logger", "trx;LogFileName="+results).CombinedOutput(); err == nil {

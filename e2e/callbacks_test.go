@@ -141,6 +141,7 @@ func TestNativePointersTime(t *testing.T) {
 // TestNativePointersPublished does both for precompiled code and for a single file.
 func TestNativePointersPublished(t *testing.T) {
 	t.Parallel()
+	dotnettest.NotQuick(t, "it publishes programs")
 	_, sdk := dotnettest.NeedSDK(t)
 	runtime := dotnettest.NeedRuntimes(t, sdk.Major())[0]
 	for _, v := range visitors[:2] {

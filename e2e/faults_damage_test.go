@@ -77,7 +77,7 @@ func (s *sandbox) readDamaged(name string, content []byte, certain bool) (notice
 	}
 	for _, reader := range readers {
 		args := append([]string{reader[0], path}, reader[2:]...)
-		r := s.run(args...)
+		r := runHere(args...) // a hundred files for each reader: to start as many processes takes minutes
 		switch {
 		case r.exit == codeUnreadable:
 			noticed++

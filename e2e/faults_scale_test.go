@@ -10,6 +10,7 @@ import (
 // TestManyThreads: short threads by the hundreds and thousands, which use each other's memory in the agent.
 func TestManyThreads(t *testing.T) {
 	t.Parallel()
+	dotnettest.NotQuick(t, "it repeats what others do once")
 	in := dotnettest.Need(t)
 	for _, runtime := range in.NewestAndOldest() {
 		for _, args := range [][]string{{"500", "20"}, {"5000", "3"}} {

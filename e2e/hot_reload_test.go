@@ -6,12 +6,15 @@ import (
 	"testing"
 
 	"github.com/clrprof/clrprof/internal/session"
+
+	"github.com/clrprof/clrprof/internal/dotnettest"
 )
 
 // TestHotReload: a library can be changed while it runs, as it can without clrprof, and its calls are recorded before
 // and after, by hooks. What needs probes in its code is reported not to be there.
 func TestHotReload(t *testing.T) {
 	t.Parallel()
+	dotnettest.NotQuick(t, "it runs real builds")
 	source, err := os.ReadFile("../testdata/targets/HotReload/Program.cs")
 	if err != nil {
 		t.Fatal(err)

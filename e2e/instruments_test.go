@@ -203,7 +203,7 @@ func TestInstrumentsOfOwnAssembly(t *testing.T) {
 // TestInstrumentsOfOldRuntime: .NET Core 3.1 has no meters of its own, and that they are not sampled is said.
 func TestInstrumentsOfOldRuntime(t *testing.T) {
 	t.Parallel()
-	r := dotnettest.Need(t).Net31()
+	r := dotnettest.Guest(t)
 	got := record(t, r.Command(dotnettest.Target(t, "StaticInit", dotnettest.Options{})), "--memory", "--meter", "Shop.*")
 	if got.exit != 0 {
 		t.Fatalf("exit code %d: %s", got.exit, got.stderr)
@@ -263,6 +263,7 @@ func TestInstrumentsOfServer(t *testing.T) {
 // run.
 func TestInstrumentsPublished(t *testing.T) {
 	t.Parallel()
+	dotnettest.NotQuick(t, "it publishes programs")
 	trimmed := deliveries[len(deliveries)-1]
 	hooked := trimmed
 	hooked.name, hooked.properties = "trimmed with startup hooks", append(trimmed.properties[:len(trimmed.properties):len(

@@ -1,10 +1,15 @@
 package e2e
 
-import "testing"
+import (
+	"testing"
+
+	"github.com/clrprof/clrprof/internal/dotnettest"
+)
 
 // TestInteractionsPublished: in a program of one file assemblies have no folders.
 func TestInteractionsPublished(t *testing.T) {
 	t.Parallel()
+	dotnettest.NotQuick(t, "it publishes programs")
 	for _, tt := range deliveries[:2] {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()

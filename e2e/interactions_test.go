@@ -58,7 +58,7 @@ func TestInteractions(t *testing.T) {
 // TestInteractionsOfOldRuntime: .NET Core 3.1 has no probes, and that is a loss.
 func TestInteractionsOfOldRuntime(t *testing.T) {
 	t.Parallel()
-	runtime := dotnettest.Need(t).Net31()
+	runtime := dotnettest.Guest(t)
 	r := record(t, runtime.Command(dotnettest.Target(t, "StaticInit", dotnettest.Options{})), "--memory",
 		"--interactions")
 	if r.exit != 0 {

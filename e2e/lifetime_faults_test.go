@@ -245,6 +245,7 @@ func TestLifetimeManyThreads(t *testing.T) {
 // bytes do not fit into 32 bits; on the oldest runtime, where the numbers are no larger for that, it is a tenth.
 func TestLifetimeManyObjects(t *testing.T) {
 	t.Parallel()
+	dotnettest.NotQuick(t, "it repeats what others do once")
 	in := dotnettest.Need(t)
 	for i, runtime := range in.NewestAndOldest() {
 		t.Run(runtime.Name, func(t *testing.T) {
@@ -265,6 +266,7 @@ func TestLifetimeManyObjects(t *testing.T) {
 // TestLifetimeCompiler: the C# compiler on a large source: nothing is lost and all adds up.
 func TestLifetimeCompiler(t *testing.T) {
 	t.Parallel()
+	dotnettest.NotQuick(t, "it runs a real compiler")
 	in := dotnettest.Need(t)
 	source, err := in.Large(5000)
 	if err != nil {

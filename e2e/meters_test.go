@@ -255,7 +255,7 @@ func TestMetersUnreachable(t *testing.T) {
 func TestMetersOfOldRuntime(t *testing.T) {
 	t.Parallel()
 	s := newSandbox(t)
-	x := s.startMeters(dotnettest.Need(t).Net31(), "--memory", "--sample-counters", "100", "--meter", "System.Runtime")
+	x := s.startMeters(dotnettest.Guest(t), "--memory", "--sample-counters", "100", "--meter", "System.Runtime")
 	x.do("orders 1")
 	x.finish()
 	if why := missingCounters(t, x.session)["System.Runtime"]; !strings.Contains(why,

@@ -28,6 +28,7 @@ const packageConsumer = `<Project Sdk="Microsoft.NET.Sdk">
 // TestPackages: "make packages" builds the NuGet packages; a project that takes them from there builds and runs.
 func TestPackages(t *testing.T) {
 	t.Parallel()
+	dotnettest.NotQuick(t, "it runs real builds")
 	_, sdk := dotnettest.NeedSDK(t)
 	root := t.TempDir()
 	if err := os.CopyFS(filepath.Join(root, "integrations"), os.DirFS("../integrations")); err != nil {

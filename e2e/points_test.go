@@ -105,8 +105,7 @@ func comparePointTypes(t *testing.T, r result) {
 	}
 }
 
-// TestStopped: with --stopped nothing is recorded before a function starts it, and a program without probes is not
-// limited, which is said.
+// TestStopped: with --stopped nothing is recorded before a function starts it.
 func TestStopped(t *testing.T) {
 	t.Parallel()
 	in := dotnettest.Need(t)
@@ -119,10 +118,16 @@ func TestStopped(t *testing.T) {
 	sound(t, r.session)
 	comparePointTypes(t, r)
 	checkSaid(t, r.stderr, map[string]int{"--stop-at Points.Nobody: no function of this name was called": 1})
-	old := record(t, in.Net31().Command(dll, "process"), slices.Concat([]string{"--memory"}, pointFlags("process"))...)
-	lost := losses(t, old.session)
+}
+
+// TestPointsMissing: a program without probes is not limited, which is said.
+func TestPointsMissing(t *testing.T) {
+	t.Parallel()
+	dll := dotnettest.Target(t, "Points", dotnettest.Options{})
+	r := record(t, dotnettest.Guest(t).Command(dll, "process"), slices.Concat([]string{"--memory"}, pointFlags("process"))...)
+	lost := losses(t, r.session)
 	if lost[session.LossNotLimited].Events != 1 || len(lost) != 1 {
-		t.Errorf("without probes lost: %v", lost)
+		t.Errorf("lost: %v", lost)
 	}
-	checkSaid(t, old.stderr, map[string]int{"--start-at, --stop-at, --pause-at, --resume-at: not everywhere: 1 ": 1})
+	checkSaid(t, r.stderr, map[string]int{"--start-at, --stop-at, --pause-at, --resume-at: not everywhere: 1 ": 1})
 }

@@ -47,6 +47,7 @@ func deliveredWith(t *testing.T, target string, others, properties []string) *ex
 // files on disk. What is said of them is as right, and as readable, as of any other.
 func TestPublished(t *testing.T) {
 	t.Parallel()
+	dotnettest.NotQuick(t, "it publishes programs")
 	_, sdk := dotnettest.NeedSDK(t)
 	runtime := dotnettest.NeedRuntimes(t, sdk.Major())[0]
 	for _, tt := range deliveries {

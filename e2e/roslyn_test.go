@@ -18,6 +18,7 @@ const roslynLines = 4000
 // not notice, and what is said of it must make sense.
 func TestRoslyn(t *testing.T) {
 	t.Parallel()
+	dotnettest.NotQuick(t, "it runs a real compiler")
 	checkRoslyn(t, compileLarge(t, roslynLines, func(cmd *exec.Cmd) result { return mustRecord(t, cmd) }))
 }
 

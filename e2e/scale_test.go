@@ -11,6 +11,7 @@ import (
 // three rounds to warm up and nine more of COUNT allocations, each of a round's 100,000 under a stack of its own.
 func TestManyStacks(t *testing.T) {
 	t.Parallel()
+	dotnettest.NotQuick(t, "it repeats what others do once")
 	in := dotnettest.Need(t)
 	dll, err := in.Compile([]string{filepath.Join("..", "bench", "targets", "Alloc")}, "", dotnettest.Options{})
 	if err != nil {

@@ -212,9 +212,9 @@ func TestScopesTogether(t *testing.T) {
 // TestScopesMissing: where no probe can be put into a function, everything is recorded, and that is said.
 func TestScopesMissing(t *testing.T) {
 	t.Parallel()
-	in := dotnettest.Need(t)
-	dll := compileText(t, in, placesProgram)
-	r := record(t, in.Net31().Command(dll), "--memory", "--record-inside", "Shop.Program.Outer")
+	old := dotnettest.Guest(t)
+	dll := compileText(t, dotnettest.Need(t), placesProgram)
+	r := record(t, old.Command(dll), "--memory", "--record-inside", "Shop.Program.Outer")
 	if r.exit != 0 {
 		t.Fatalf("exit code %d\n%s%s", r.exit, r.stdout, r.stderr)
 	}

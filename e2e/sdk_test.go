@@ -124,6 +124,7 @@ func endings(t *testing.T, path string, names ...string) {
 // process of its own, is in the session.
 func TestDotnetBuild(t *testing.T) {
 	t.Parallel()
+	dotnettest.NotQuick(t, "it runs real builds")
 	p := newProject(t, map[string]string{"App.csproj": consoleProject,
 		"Program.cs": "System.Console.WriteLine(string.Join(',', args));\n"})
 	p.plain("restore")
@@ -156,6 +157,7 @@ func TestDotnetBuild(t *testing.T) {
 // TestDotnetRun runs a target from its sources: of its process, one of several, the session says what the target says.
 func TestDotnetRun(t *testing.T) {
 	t.Parallel()
+	dotnettest.NotQuick(t, "it runs real builds")
 	in := dotnettest.Need(t)
 	p := newProject(t,
 		map[string]string{"Threads.csproj": strings.Replace(consoleProject, "<Nullable>enable</Nullable>",
@@ -195,6 +197,7 @@ func origins(t *testing.T, path string, want map[string]string) {
 // the process that ran them.
 func TestDotnetTest(t *testing.T) {
 	t.Parallel()
+	dotnettest.NotQuick(t, "it runs real builds")
 	p := newProject(t, map[string]string{
 		"Tests.csproj": `<Project Sdk="Microsoft.NET.Sdk">
   <PropertyGroup><TargetFramework>net10.0</TargetFramework><IsPackable>false</IsPackable></PropertyGroup>
@@ -311,6 +314,7 @@ func compareTests(t *testing.T, path string) {
 // TestDotnetFsi runs a script of F#, which is compiled in memory.
 func TestDotnetFsi(t *testing.T) {
 	t.Parallel()
+	dotnettest.NotQuick(t, "it runs a real compiler")
 	p := newProject(t, map[string]string{"script.fsx": "let rec make n = if n = 0 then [] else (n, string n) :: make " +
 		"(n - 1)\nprintfn \"%d\" (List.length (make 1000))\n"})
 	r := p.record(p.dotnet("fsi", "--quiet", "script.fsx"))
@@ -325,6 +329,7 @@ func TestDotnetFsi(t *testing.T) {
 // of F# is found in its file, which is not the user's.
 func TestDotnetFsiTimed(t *testing.T) {
 	t.Parallel()
+	dotnettest.NotQuick(t, "it runs a real compiler")
 	p := newProject(t,
 		map[string]string{"script.fsx": `let rec make n = if n = 0 then [] else (n, string n) :: make (n - 1)
 let sums = async { let! all = Async.Parallel [ for i in 1..20 -> async { return i * 2 } ]
@@ -351,6 +356,7 @@ printfn "%d %d" (List.length (make 1000)) (Async.RunSynchronously sums)
 // TestDotnetTool runs a tool that is a program of somebody else.
 func TestDotnetTool(t *testing.T) {
 	t.Parallel()
+	dotnettest.NotQuick(t, "it runs real builds")
 	p := newProject(t, nil)
 	tools, err := filepath.Glob(filepath.Join(p.sdk.Root, "tools", "*", "*.runtimeconfig.json"))
 	if err != nil {

@@ -163,6 +163,7 @@ func TestAttachRecordFirst(t *testing.T) {
 // allocate and collect; what it does in between is exact, and neither its memory nor its files become more.
 func TestAttachLifetimeOften(t *testing.T) {
 	t.Parallel()
+	dotnettest.NotQuick(t, "it repeats what others do once")
 	const times, settled = 25, 10
 	for _, r := range dotnettest.OneInTurn(dotnettest.Need(t).Runtimes(), 2) {
 		s := newSandbox(t)

@@ -227,11 +227,6 @@ func TestAttachMetersRefused(t *testing.T) {
 	})
 	t.Run("3.1", func(t *testing.T) {
 		t.Parallel()
-		runtimes := dotnettest.Need(t).Runtimes()
-		if oldest := runtimes[len(runtimes)-1]; oldest.Major() < 5 {
-			refused(t, newSandbox(t).startService(oldest), ".NET Core 3.1")
-		} else {
-			t.Skip("no old runtime")
-		}
+		refused(t, newSandbox(t).startService(dotnettest.Guest(t)), ".NET Core 3.1")
 	})
 }

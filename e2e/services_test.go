@@ -183,6 +183,7 @@ func mapped(t *testing.T, pid int) (private, mappings, files int) {
 // is exact, and neither its memory nor its files become more.
 func TestAttachOften(t *testing.T) {
 	t.Parallel()
+	dotnettest.NotQuick(t, "it repeats what others do once")
 	const times, settled = 30, 10
 	for _, r := range dotnettest.OneInTurn(dotnettest.Need(t).Runtimes(), 1) {
 		s := newSandbox(t)

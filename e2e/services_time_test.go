@@ -201,22 +201,22 @@ func TestAttachTimeRefused(t *testing.T) {
 		oneLine(t, r, tt.says...)
 	}
 	x.finish()
-	for _, r := range dotnettest.Need(t).Runtimes() {
-		if r.Major() >= 5 {
-			continue
-		}
-		old := newSandbox(t)
-		x := old.startServed(r)
-		refused := old.run("attach", itoa(x.pid), "--time", "-o", "old.clrprof")
-		if refused.exit != 124 {
-			t.Errorf("%s: exit code %d: %s", r.Name, refused.exit, refused.stderr)
-		}
-		oneLine(t, refused, "needs .NET 5 or later")
-		a := x.attach("memory", "--memory") // it is none the worse for that
-		x.do("objects 7")
-		x.detach(a)
-		x.finish()
+}
+
+// TestAttachTimeOldRuntime: calls of a process on .NET Core 3.1 cannot be recorded after its start, which is said.
+func TestAttachTimeOldRuntime(t *testing.T) {
+	t.Parallel()
+	s := newSandbox(t)
+	x := s.startServed(dotnettest.Guest(t))
+	refused := s.run("attach", itoa(x.pid), "--time", "-o", "old.clrprof")
+	if refused.exit != 124 {
+		t.Errorf("exit code %d: %s", refused.exit, refused.stderr)
 	}
+	oneLine(t, refused, "needs .NET 5 or later")
+	a := x.attach("memory", "--memory") // it is none the worse for that
+	x.do("objects 7")
+	x.detach(a)
+	x.finish()
 }
 
 // askAll sends as many requests of each kind to a web server.

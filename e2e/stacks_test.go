@@ -97,6 +97,7 @@ func TestStacks(t *testing.T) {
 // TestStacksPublished does so for programs as they are delivered: the runtime is a part of a single file.
 func TestStacksPublished(t *testing.T) {
 	t.Parallel()
+	dotnettest.NotQuick(t, "it publishes programs")
 	for _, tt := range deliveries {
 		t.Run(tt.name, func(t *testing.T) {
 			cmd := delivered(t, "Shapes", tt.properties)

@@ -75,6 +75,7 @@ func compareCallees(t *testing.T, r result, module string) {
 // which would count each call twice.
 func TestCalleesInSingleFile(t *testing.T) {
 	t.Parallel()
+	dotnettest.NotQuick(t, "it publishes programs")
 	targets, err := filepath.Abs("../testdata/targets/Parts/Parts.targets")
 	if err != nil {
 		t.Fatal(err)

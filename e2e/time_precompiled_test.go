@@ -24,6 +24,7 @@ var someOfTimeCalls = []string{"TimeCalls.Shape", "TimeCalls.Square", "TimeCalls
 // none of them in its code remains precompiled.
 func TestPrecompiledCallsOfSome(t *testing.T) {
 	t.Parallel()
+	dotnettest.NotQuick(t, "it publishes programs")
 	with := func(flag, suffix string, flags ...string) []string {
 		for _, pattern := range someOfTimeCalls {
 			flags = append(flags, flag, pattern+suffix)
@@ -195,6 +196,7 @@ func compareMarksWithCalls(t *testing.T, session string, recorded *recordedTime,
 // function in its code remains precompiled, the framework's code too.
 func TestPrecompiledCompiler(t *testing.T) {
 	t.Parallel()
+	dotnettest.NotQuick(t, "it runs a real compiler")
 	const lines = 300
 	include := []string{"--include", "Microsoft.CodeAnalysis.CSharp.Binder*"}
 	_, wantDLL, plain := compileHere(t, lines, func(cmd *exec.Cmd) result {
@@ -237,6 +239,7 @@ func TestPrecompiledCompiler(t *testing.T) {
 // in it, of which no image's list tells.
 func TestPrecompiledCallsAnywhere(t *testing.T) {
 	t.Parallel()
+	dotnettest.NotQuick(t, "it publishes programs")
 	calls := func(by []string) map[call]int64 {
 		cmd := delivered(t, "TimeCalls", deliveries[0].properties)
 		cmd.Args = append(cmd.Args, "30", "1", "40")

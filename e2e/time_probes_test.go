@@ -277,6 +277,7 @@ func TestProbesAndMemory(t *testing.T) {
 // seen and no others.
 func TestProbesRoslyn(t *testing.T) {
 	t.Parallel()
+	dotnettest.NotQuick(t, "it runs a real compiler")
 	const chosen = "Microsoft.CodeAnalysis.CSharp.Binder"
 	path := compileLarge(t, 1000, func(cmd *exec.Cmd) result {
 		return mustRecordTime(t, cmd, append(byProbes[:len(byProbes):len(byProbes)], "--include", chosen+".*")...)

@@ -4,6 +4,8 @@ import (
 	"os/exec"
 	"strings"
 	"testing"
+
+	"github.com/clrprof/clrprof/internal/dotnettest"
 )
 
 // timed records a command with times.
@@ -21,6 +23,7 @@ const timedLines = 300
 // sense.
 func TestTimeRoslyn(t *testing.T) {
 	t.Parallel()
+	dotnettest.NotQuick(t, "it runs a real compiler")
 	path := compileLarge(t, timedLines, timed(t))
 	share, calls := map[string]float64{}, map[string]int64{}
 	for _, row := range view[struct {
@@ -57,6 +60,7 @@ func TestTimeServer(t *testing.T) {
 // TestTimeMSBuild times the build engine: it builds the same.
 func TestTimeMSBuild(t *testing.T) {
 	t.Parallel()
+	dotnettest.NotQuick(t, "it runs real builds")
 	checkCalled(t, buildProject(t, timed(t)), "MSBuild")
 }
 

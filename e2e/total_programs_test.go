@@ -13,6 +13,7 @@ import (
 // TestTotalCompiler does as TestTotal with the C# compiler.
 func TestTotalCompiler(t *testing.T) {
 	t.Parallel()
+	dotnettest.NotQuick(t, "it runs a real compiler")
 	in := dotnettest.Need(t)
 	source, err := in.Large(1500)
 	if err != nil {
@@ -101,6 +102,7 @@ func makeProject(t *testing.T, targets ...string) string {
 // TestTotalBuild does so with all processes of "dotnet build".
 func TestTotalBuild(t *testing.T) {
 	t.Parallel()
+	dotnettest.NotQuick(t, "it runs real builds")
 	_, sdk := dotnettest.NeedSDK(t)
 	cmd := exec.Command(sdk.Dotnet(), "build", "-c", "Release")
 	cmd.Dir = makeProject(t, "TotalHook/TotalHook.cs", "Boxes/Boxes.cs", "Truth.cs")
@@ -112,6 +114,7 @@ func TestTotalBuild(t *testing.T) {
 // compressed or trimmed, or is precompiled. That it is trimmed takes the hook away; the program calls it itself.
 func TestTotalPublished(t *testing.T) {
 	t.Parallel()
+	dotnettest.NotQuick(t, "it publishes programs")
 	single := []string{"SelfContained=true", "PublishSingleFile=true"}
 	for _, tt := range []struct {
 		name       string

@@ -149,6 +149,7 @@ func listTools(t *testing.T, record func(*exec.Cmd) result) string {
 // TestMSBuild profiles the build engine of the 3.1 SDK, on 9.0.7.
 func TestMSBuild(t *testing.T) {
 	t.Parallel()
+	dotnettest.NotQuick(t, "it runs real builds")
 	session := buildProject(t, func(cmd *exec.Cmd) result { return mustRecord(t, cmd) })
 	type share struct {
 		Percent float64 `json:"percent"`

@@ -133,7 +133,7 @@ func (in *Install) findMachine() error {
 	if err != nil {
 		return err
 	}
-	in.runtimes = []Runtime{in.Net9(), in.Net31()}
+	in.runtimes = []Runtime{in.Net9()}
 	last := 0
 	for _, f := range found {
 		major := parseVersion(f.version)[0]

@@ -17,35 +17,61 @@ type Runtime struct {
 
 // Runtimes returns the runtimes to test on, newest first: those of the machine
 // and of the directories named in CLRPROF_TEST_DOTNET, the newest of each major
-// version from 6 on, and always 9.0.7 and 3.1.2.
-func (in *Install) Runtimes() []Runtime { return slices.Clone(in.runtimes) }
+// version from 6 on, and always 9.0.7. .NET Core 3.1, which has not been supported
+// since 2022, is a guest: tests ask for it with Net31. In the quick suite these are
+// the newest and, in one of three tests, one other.
+func (in *Install) Runtimes() []Runtime { return quickly(in.runtimes) }
+
+// EachRuntime is Runtimes in every suite: for tools, and for tests of what differs between versions, or that are what
+// the quick suite sees of a runtime.
+func (in *Install) EachRuntime() []Runtime { return slices.Clone(in.runtimes) }
+
+// othersEvery is in how many tests of the quick suite one sees another runtime than the newest.
+const othersEvery = 3
+
+// quickly returns those of the runtimes, the newest first, that the quick suite uses.
+func quickly(runtimes []Runtime) []Runtime {
+	others := runtimes[1:]
+	switch {
+	case !Quick() || len(others) == 0:
+		return slices.Clone(runtimes)
+	case drawn(0, othersEvery) != 0:
+		return slices.Clone(runtimes[:1])
+	}
+	return []Runtime{runtimes[0], others[drawn(1, len(others))]}
+}
 
 // Newest returns the first of Runtimes: that of tests, demo and benchmarks that
 // need only one.
 func (in *Install) Newest() Runtime { return in.runtimes[0] }
 
-// NewestAndOldest returns two of Runtimes: those of tests that do not depend on
-// which versions lie between.
+// NewestAndOldest returns two of Runtimes, or the only one: those of tests that do
+// not depend on which versions lie between.
 func (in *Install) NewestAndOldest() []Runtime {
-	return []Runtime{in.Newest(), in.runtimes[len(in.runtimes)-1]}
+	if len(in.runtimes) == 1 {
+		return slices.Clone(in.runtimes)
+	}
+	return quickly([]Runtime{in.Newest(), in.runtimes[len(in.runtimes)-1]})
 }
-
-// everyRuntime is the variable that has tests run every way of running a target on every runtime, which takes much
-// longer.
-const everyRuntime = "CLRPROF_TEST_EVERY_RUNTIME"
-
-// EveryRuntime says whether everything is to be tried on every runtime.
-func EveryRuntime() bool { return os.Getenv(everyRuntime) != "" }
 
 // InTurn returns those of Runtimes for the i-th of several ways to run a target: all of them for the first way, and for
 // each other one the newest and one of the others in turn. So each way is seen on two runtimes, and each runtime in
-// several ways.
+// several ways. In the quick suite each other way has one runtime.
 func (in *Install) InTurn(i int) []Runtime {
 	others := in.runtimes[1:]
-	if i == 0 || len(others) == 0 || EveryRuntime() {
-		return in.runtimes
+	switch {
+	case i == 0 || len(others) == 0 || EveryRuntime():
+		return in.Runtimes()
+	case Quick():
+		return oneDrawn(in.runtimes, i)
 	}
 	return []Runtime{in.Newest(), others[(i-1)%len(others)]}
+}
+
+// oneDrawn is one of the runtimes, in half of all cases the newest.
+func oneDrawn(runtimes []Runtime, i int) []Runtime {
+	at := max(0, drawn(i, 2*len(runtimes)-1)-len(runtimes)+1)
+	return runtimes[at : at+1]
 }
 
 // OneInTurn returns those of the runtimes, which are the newest first, for the i-th of many runs that are alike: all of
@@ -57,6 +83,8 @@ func OneInTurn(runtimes []Runtime, i int) []Runtime {
 	switch {
 	case i == 0 || len(others) == 0 || EveryRuntime():
 		return runtimes
+	case Quick():
+		return oneDrawn(runtimes, i)
 	case i%2 == 0:
 		return runtimes[:1]
 	}

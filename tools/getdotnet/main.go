@@ -41,7 +41,7 @@ func run(args []string) error {
 	}
 	switch {
 	case len(args) == 0:
-		for _, r := range in.Runtimes() {
+		for _, r := range append(in.EachRuntime(), in.Net31()) {
 			fmt.Printf("%s\t%s\n", r.Name, r.Root)
 		}
 		single, err := in.SingleFiles(os.Stderr)
@@ -71,7 +71,7 @@ func run(args []string) error {
 }
 
 func root(in *dotnettest.Install, version string) error {
-	for _, r := range in.Runtimes() {
+	for _, r := range append(in.EachRuntime(), in.Net31()) {
 		if r.Name == version {
 			fmt.Println(r.Root)
 			return nil

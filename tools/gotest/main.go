@@ -1,8 +1,13 @@
-// Command gotest runs "go test" with its own arguments and prints what that prints; then it lists the tests that took
-// longest, and those that were skipped, with their reasons, which "go test" says only of packages that fail. Its exit
-// code is that of "go test".
+// Command gotest runs "go test" and prints what that prints; then it lists the packages and the tests that took
+// longest, and the tests that were skipped, with their reasons, which "go test" says only of packages that fail. The
+// last lines count what passed, failed and was skipped. Its exit code is that of "go test".
 //
-//	gotest -timeout 40m ./...
+//	gotest [-left FILE] [-rest FILE] [-skips FILE] -- -timeout 40m ./...
+//
+//	-left FILE   write the names of tests that the quick suite left out to FILE
+//	-rest FILE   run the tests in such a file, instead of packages
+//	-skips FILE  fail if a test is skipped that FILE does not allow: each line is a regular expression of names of
+//	             tests, a colon and the reason
 package main
 
 import (
@@ -10,13 +15,18 @@ import (
 	"cmp"
 	"encoding/json"
 	"errors"
+	"flag"
 	"fmt"
 	"io"
 	"maps"
 	"os"
 	"os/exec"
+	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/clrprof/clrprof/internal/dotnettest"
 )
 
 // event is a line of "go test -json", as "go doc test2json" describes it.
@@ -34,6 +44,48 @@ func main() {
 }
 
 func run(args []string, w io.Writer) (int, error) {
+	flags := flag.NewFlagSet("gotest", flag.ContinueOnError)
+	left := flags.String("left", "", "where to write the tests that the quick suite left out")
+	rest := flags.String("rest", "", "the tests to run, as -left wrote them")
+	skips := flags.String("skips", "", "the tests that may be skipped")
+	if err := flags.Parse(args); err != nil {
+		return 2, nil // flag has said it
+	}
+	args = flags.Args()
+	if *rest != "" {
+		more, err := theRest(*rest)
+		if err != nil {
+			return 1, err
+		}
+		args = append(args, more...)
+	}
+	var allowed []*regexp.Regexp
+	if *skips != "" {
+		var err error
+		if allowed, err = readSkips(*skips); err != nil {
+			return 1, err
+		}
+	}
+	s := newSummary()
+	code, err := s.run(args, w)
+	if err != nil {
+		return 1, err
+	}
+	s.print(w)
+	if *left != "" {
+		if err := s.writeLeft(*left); err != nil {
+			return 1, fmt.Errorf("writing which tests are left: %w", err)
+		}
+	}
+	if *skips != "" && s.printForbidden(w, allowed) {
+		code = max(code, 1)
+	}
+	s.printCounts(w)
+	return code, nil
+}
+
+// run runs "go test" and returns its exit code.
+func (s *summary) run(args []string, w io.Writer) (int, error) {
 	cmd := exec.Command("go", append([]string{"test", "-json"}, args...)...)
 	cmd.Stderr = os.Stderr
 	out, err := cmd.StdoutPipe()
@@ -43,7 +95,6 @@ func run(args []string, w io.Writer) (int, error) {
 	if err := cmd.Start(); err != nil {
 		return 1, fmt.Errorf("starting go test: %w", err)
 	}
-	s := newSummary()
 	r := bufio.NewReader(out)
 	for {
 		line, err := r.ReadBytes('\n')
@@ -58,7 +109,6 @@ func run(args []string, w io.Writer) (int, error) {
 		}
 	}
 	err = cmd.Wait()
-	s.print(w)
 	var ended *exec.ExitError
 	if errors.As(err, &ended) {
 		return ended.ExitCode(), nil
@@ -71,14 +121,18 @@ func run(args []string, w io.Writer) (int, error) {
 
 // summary collects what tests print until it is known how they end.
 type summary struct {
-	output  map[string][]string // of tests that run, by package and test
-	skipped map[string][]string // tests by reason
-	took    map[string]float64  // seconds of a test, that of its parts which have none
-	parts   map[string]bool     // tests that have parts: they wait for them
+	output   map[string][]string // of tests that run, by package and test
+	skipped  map[string][]string // tests by reason
+	left     map[string]bool     // packages and tests that the quick suite left out
+	took     map[string]float64  // seconds of a test, that of its parts which have none
+	parts    map[string]bool     // tests that have parts: they wait for them
+	packages map[string]float64  // seconds of a package
+	counts   map[string]int      // tests and parts of tests by how they ended
 }
 
 func newSummary() summary {
-	return summary{map[string][]string{}, map[string][]string{}, map[string]float64{}, map[string]bool{}}
+	return summary{map[string][]string{}, map[string][]string{}, map[string]bool{}, map[string]float64{},
+		map[string]bool{}, map[string]float64{}, map[string]int{}}
 }
 
 // slow is what a test takes that is listed, in seconds, and slowest how many are.
@@ -109,14 +163,27 @@ func (s *summary) line(w io.Writer, line []byte) {
 	case "skip":
 		if e.Test != "" {
 			why := reason(s.output[key])
-			s.skipped[why] = append(s.skipped[why], e.Test)
+			if strings.HasPrefix(why, dotnettest.LeftToAll) {
+				top, _, _ := strings.Cut(e.Test, "/")
+				s.left[e.Package+" "+top] = true
+			} else {
+				s.skipped[why] = append(s.skipped[why], e.Test)
+			}
 		}
 		delete(s.output, key)
 	case "pass":
 		delete(s.output, key)
 	}
-	if e.Test != "" && (e.Action == "pass" || e.Action == "fail") {
-		s.add(e)
+	switch e.Action {
+	case "pass", "fail", "skip":
+		if e.Test == "" {
+			s.packages[e.Package] += e.Elapsed
+			break
+		}
+		s.counts[e.Action]++
+		if e.Action != "skip" {
+			s.add(e)
+		}
 	}
 }
 
@@ -166,22 +233,108 @@ func reason(output []string) string {
 	return "it says no reason"
 }
 
-// print lists the slowest tests and the skipped ones.
+// print lists the slowest packages and tests, and the skipped ones.
 func (s *summary) print(w io.Writer) {
-	names := slices.SortedFunc(maps.Keys(s.took), func(a, b string) int {
-		return cmp.Or(cmp.Compare(s.took[b], s.took[a]), cmp.Compare(a, b))
-	})
-	for i, name := range names[:min(slowest, len(names))] {
-		if s.took[name] < slow {
-			break
-		}
-		if i == 0 {
-			fmt.Fprintln(w, "slowest, in seconds, parts that ran at the same time one after the other:")
-		}
-		fmt.Fprintf(w, "%8.1f %s\n", s.took[name], name)
-	}
+	printSlowest(w, "packages that took longest, in seconds, two or more at a time:", s.packages)
+	printSlowest(w, "slowest, in seconds, parts that ran at the same time one after the other:", s.took)
 	for _, why := range slices.Sorted(maps.Keys(s.skipped)) {
 		tests := s.skipped[why]
 		fmt.Fprintf(w, "skipped: %s\n    %s\n", why, strings.Join(tests, " "))
 	}
+}
+
+func printSlowest(w io.Writer, title string, took map[string]float64) {
+	names := slices.SortedFunc(maps.Keys(took), func(a, b string) int {
+		return cmp.Or(cmp.Compare(took[b], took[a]), cmp.Compare(a, b))
+	})
+	for i, name := range names[:min(slowest, len(names))] {
+		if took[name] < slow {
+			break
+		}
+		if i == 0 {
+			fmt.Fprintln(w, title)
+		}
+		fmt.Fprintf(w, "%8.1f %s\n", took[name], name)
+	}
+}
+
+// printCounts prints how many tests ended how, and how to draw the same cases again.
+func (s *summary) printCounts(w io.Writer) {
+	fmt.Fprintf(w, "%d tests and parts of tests passed, %d failed, %d were skipped; %d packages\n", s.counts["pass"],
+		s.counts["fail"], s.counts["skip"], len(s.packages))
+	if n := len(s.left); n > 0 {
+		fmt.Fprintf(w, "%d tests are left to make test-all, which also runs all cases of those of which one was drawn\n", n)
+	}
+	if dotnettest.Quick() {
+		fmt.Fprintf(w, "drawn by %[1]s: make test SEED=%[1]s draws the same\n", os.Getenv(dotnettest.SeedVariable))
+	}
+}
+
+// printForbidden prints the skipped tests that are not allowed, and reports whether there are any.
+func (s *summary) printForbidden(w io.Writer, allowed []*regexp.Regexp) bool {
+	found := false
+	for _, why := range slices.Sorted(maps.Keys(s.skipped)) {
+		for _, test := range s.skipped[why] {
+			if !slices.ContainsFunc(allowed, func(r *regexp.Regexp) bool { return r.MatchString(test) }) {
+				fmt.Fprintf(w, "FAIL: %s was skipped, and must not be here: %s\n", test, why)
+				found = true
+			}
+		}
+	}
+	return found
+}
+
+// readSkips reads a list of tests that may be skipped.
+func readSkips(path string) ([]*regexp.Regexp, error) {
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return nil, fmt.Errorf("reading which tests may be skipped: %w", err)
+	}
+	var allowed []*regexp.Regexp
+	for line := range strings.Lines(string(text)) {
+		line = strings.TrimSpace(line)
+		if line == "" || line[0] == '#' {
+			continue
+		}
+		name, why, _ := strings.Cut(line, ": ")
+		r, err := regexp.Compile("^(" + name + ")$")
+		if err != nil || why == "" {
+			return nil, fmt.Errorf("%s: %q is not \"TESTS: why\"", path, line)
+		}
+		allowed = append(allowed, r)
+	}
+	return allowed, nil
+}
+
+// writeLeft writes the tests that the quick suite left out, one on a line after its package.
+func (s *summary) writeLeft(path string) error {
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		return err
+	}
+	var b strings.Builder
+	for _, test := range slices.Sorted(maps.Keys(s.left)) {
+		fmt.Fprintln(&b, test)
+	}
+	return os.WriteFile(path, []byte(b.String()), 0o644)
+}
+
+// theRest returns the arguments with which "go test" runs the tests that writeLeft wrote.
+func theRest(path string) ([]string, error) {
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return nil, fmt.Errorf("reading which tests are left (\"make test\" writes it): %w", err)
+	}
+	tests, packages := map[string]bool{}, map[string]bool{}
+	for line := range strings.Lines(string(text)) {
+		pkg, test, ok := strings.Cut(strings.TrimSpace(line), " ")
+		if !ok {
+			return nil, fmt.Errorf("%s: %q is no package and test", path, line)
+		}
+		tests[test], packages[pkg] = true, true
+	}
+	if len(tests) == 0 {
+		return nil, fmt.Errorf("%s names no tests", path)
+	}
+	run := "^(" + strings.Join(slices.Sorted(maps.Keys(tests)), "|") + ")$"
+	return append([]string{"-run", run}, slices.Sorted(maps.Keys(packages))...), nil
 }

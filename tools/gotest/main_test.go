@@ -2,6 +2,8 @@ package main
 
 import (
 	"bytes"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 )
@@ -36,12 +38,52 @@ no event
 `) {
 		s.line(&b, []byte(line))
 	}
+	s.line(&b, []byte(`{"Action":"output","Package":"p","Test":"L/x","Output":"    l_test.go:1: left to make test-all: dear\n"}`))
+	s.line(&b, []byte(`{"Action":"skip","Package":"p","Test":"L/x"}`))
 	s.print(&b)
+	s.printCounts(&b)
 	want := "x.go:1: no\n    b_test.go:8: wrong\n--- FAIL: B (0.00s)\nno event\nFAIL\tp\t0.1s\n" +
 		"--- not ended: F\ngoroutine 7 [select]:\n" +
 		"slowest, in seconds, parts that ran at the same time one after the other:\n     7.0 p E\n     5.5 p " +
-		"D\nskipped: needs an SDK: none\n    A\n"
+		"D\nskipped: needs an SDK: none\n    A\n" +
+		"5 tests and parts of tests passed, 2 failed, 2 were skipped; 1 packages\n" +
+		"1 tests are left to make test-all, which also runs all cases of those of which one was drawn\n"
 	if b.String() != want {
 		t.Errorf("it prints %q, want %q", b.String(), want)
+	}
+}
+
+// TestSkips: a skipped test that the list does not name is said, and what the quick suite left out is run by the rest.
+func TestSkips(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "x", "skips")
+	s := newSummary()
+	s.skipped["why"] = []string{"A", "B/x", "C"}
+	s.left = map[string]bool{"p Y": true, "q X": true}
+	if err := s.writeLeft(path); err != nil {
+		t.Fatal(err)
+	}
+	if args, err := theRest(path); err != nil || strings.Join(args, " ") != "-run ^(X|Y)$ p q" {
+		t.Errorf("the rest is run by %q, %v", args, err)
+	}
+	if err := os.WriteFile(path, []byte("# these\nA: because\nB/.*: because\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	allowed, err := readSkips(path)
+	var b bytes.Buffer
+	if found := s.printForbidden(&b, allowed); !found || err != nil ||
+		b.String() != "FAIL: C was skipped, and must not be here: why\n" {
+		t.Errorf("it prints %q, %v, %v", b.String(), found, err)
+	}
+	s.skipped["why"] = s.skipped["why"][:2]
+	if s.printForbidden(&b, allowed) {
+		t.Error("an allowed skip is none")
+	}
+	for _, text := range []string{"A\n", "(: why\n"} {
+		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := readSkips(path); err == nil {
+			t.Errorf("%q is no error", text)
+		}
 	}
 }
