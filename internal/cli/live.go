@@ -120,6 +120,9 @@ func (p *livePage) open(path string) {
 	}
 	p.serving = serveOn(p.server.HTTP(), p.listener)
 	p.notes.say("watch it at %s", p.server.URL())
+	if p.server.IsRemote() {
+		p.notes.say(remoteWarning)
+	}
 }
 
 // stay shows the session to who has opened the page, until Ctrl-C.

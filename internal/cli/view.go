@@ -7,7 +7,6 @@ import (
 	"net"
 	"net/http"
 	"os"
-	"os/exec"
 	"os/signal"
 	"syscall"
 	"time"
@@ -127,18 +126,30 @@ func serve(e *environment, ctx context.Context, server *web.Server, listener net
 	err error) {
 	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	address := server.URL()
-	if _, err := fmt.Fprintf(e.stdout, "%s\n", address); err != nil {
+	if _, err := fmt.Fprintf(e.stdout, "%s\n", server.URL()); err != nil {
 		listener.Close()
 		return true, written(err)
 	}
 	fmt.Fprintln(e.stderr, "clrprof: open this address in a browser; Ctrl-C ends")
+	if server.IsRemote() {
+		fmt.Fprintf(e.stderr, "clrprof: %s\n", remoteWarning)
+	}
+	serving := serveOn(server.HTTP(), listener)
 	if open {
-		if err := exec.CommandContext(ctx, "xdg-open", address).Start(); err != nil {
+		opener, err := openBrowser(ctx, server)
+		if err != nil {
 			fmt.Fprintf(e.stderr, "clrprof: no browser was opened: %v\n", err)
+		} else {
+			removed := make(chan struct{})
+			go func() {
+				opener.removeAfter(ctx, server.Entry())
+				close(removed)
+			}()
+			defer func() { <-removed }()
+			defer stop() // also where the server ended by itself
 		}
 	}
-	return serveOn(server.HTTP(), listener).until(ctx)
+	return serving.until(ctx)
 }
 
 // serving is a server at work.

@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -294,4 +295,21 @@ func TestRecorderGone(t *testing.T) {
 	for _, tab := range []*page{p, other} {
 		tab.until(warning + ` === "" && document.querySelector(".findings")`)
 	}
+}
+
+// TestRedirect: a file that leads to the page does so in a browser, which has the cookie then although another page led
+// there.
+func TestRedirect(t *testing.T) {
+	chromium(t)
+	s := serve(t, sessiontest.Shop())
+	var server *web.Server
+	h := serveAt(t, "127.0.0.1:0", func(listen string) http.Handler { server = s.again(listen); return server })
+	p := browse(t, s, h.URL)
+	file := filepath.Join(t.TempDir(), "open.html")
+	if err := os.WriteFile(file, server.Redirect(), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	p.do(chromedp.Navigate("file://" + file))
+	<-server.Entry()
+	p.reloaded(".findings")
 }

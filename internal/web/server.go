@@ -6,6 +6,7 @@ import (
 	"embed"
 	"encoding/hex"
 	"fmt"
+	"html"
 	"net"
 	"net/http"
 	"net/url"
@@ -41,7 +42,8 @@ type Server struct {
 	cookie   string // name of the cookie, which must differ between servers on one host
 	secret   string // value of the cookie
 	mu       turns
-	token    string // what the first address carries; "" when it was used
+	token    string        // what the first address carries; "" when it was used
+	entered  chan struct{} // closed when it was used
 	readers  []*reader
 	tables   []*keptTable
 	most     int // tables are kept, and other things
@@ -59,7 +61,7 @@ func New(listen string, sessions ...*session.Session) (*Server, error) {
 		return nil, fmt.Errorf("the address to listen on: %w", err)
 	}
 	s := &Server{sessions: sessions, mux: http.NewServeMux(), listen: listen, cookie: "clrprof_" + port,
-		secret: random(), token: random(), most: maxTables, mu: newTurns()}
+		secret: random(), token: random(), entered: make(chan struct{}), most: maxTables, mu: newTurns()}
 	s.remember()
 	s.mux.HandleFunc("GET /{$}", s.page)
 	for _, file := range []string{"app.js", "app.css"} {
@@ -107,7 +109,51 @@ func (s *Server) Handle(pattern string, answer func(http.ResponseWriter, *http.R
 func (s *Server) URL() string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return "http://" + s.listen + "/?token=" + s.token
+	return "http://" + reachable(s.listen) + "/?token=" + s.token
+}
+
+// Redirect is a page that leads to URL. As a file that only this user can read it keeps the token from the arguments of
+// the program that opens it, which all users can see.
+func (s *Server) Redirect() []byte {
+	address := html.EscapeString(s.URL())
+	return fmt.Appendf(nil, `<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="referrer" content="no-referrer">
+<meta http-equiv="refresh" content="0; url=%s">
+<title>clrprof</title>
+</head>
+<body><a href="%[1]s">The session</a></body>
+</html>
+`, address)
+}
+
+// Entry is closed when somebody has opened the page.
+func (s *Server) Entry() <-chan struct{} { return s.entered }
+
+// IsRemote reports whether other machines may reach the server.
+func (s *Server) IsRemote() bool {
+	host, _, _ := net.SplitHostPort(s.listen)
+	ip := net.ParseIP(host)
+	return ip == nil || !ip.IsLoopback()
+}
+
+// reachable is an address to open instead of one that means all of the machine's: the first that other machines may
+// know, or that of the machine itself.
+func reachable(listen string) string {
+	host, port, err := net.SplitHostPort(listen)
+	if ip := net.ParseIP(host); err != nil || ip == nil || !ip.IsUnspecified() {
+		return listen
+	}
+	own := net.IPv4(127, 0, 0, 1)
+	addresses, _ := net.InterfaceAddrs() // without, there is still the machine itself
+	for _, a := range addresses {
+		if n, ok := a.(*net.IPNet); ok && n.IP.IsGlobalUnicast() && (own.IsLoopback() || own.To4() == nil) {
+			own = n.IP
+		}
+	}
+	return net.JoinHostPort(own.String(), port)
 }
 
 // ServeHTTP answers requests of the page and refuses all others.
@@ -189,6 +235,7 @@ func (s *Server) enter(w http.ResponseWriter, r *http.Request) {
 	early := strings.Contains(r.Header.Get("Sec-Purpose")+r.Header.Get("Purpose"), "prefetch")
 	if good && !early {
 		s.token = ""
+		close(s.entered)
 	}
 	s.mu.Unlock()
 	switch {
@@ -202,6 +249,13 @@ func (s *Server) enter(w http.ResponseWriter, r *http.Request) {
 	}
 	query.Del("token")
 	target := url.URL{Path: "/", RawQuery: query.Encode()}
+	if r.Header.Get("Sec-Fetch-Site") == "cross-site" {
+		// Another page led here, such as that of Redirect. The browser sends a strict cookie to what this page leads
+		// to, but not to what it is redirected to on the way from the other one.
+		w.Header().Set("Refresh", "0; url="+target.String())
+		w.Header().Set("Content-Type", "text/html; charset=utf-8")
+		return
+	}
 	http.Redirect(w, r, target.String(), http.StatusSeeOther)
 }
 
