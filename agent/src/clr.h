@@ -186,8 +186,10 @@ bool method_has_il(void *info, uintptr_t module, uint32_t token);
 #define TOKEN_MODULE 0x00000000u
 #define TOKEN_TYPE_REF 0x01000000u
 #define TOKEN_TYPE_DEF 0x02000000u
+#define TOKEN_FIELD 0x04000000u
 #define TOKEN_METHOD_DEF 0x06000000u
 #define TOKEN_MEMBER_REF 0x0A000000u
+#define TOKEN_SIGNATURE 0x11000000u
 #define TOKEN_TYPE_SPEC 0x1B000000u
 #define TOKEN_ASSEMBLY 0x20000001u /* a module has one at most */
 #define TOKEN_ASSEMBLY_REF 0x23000000u
@@ -208,6 +210,7 @@ enum {
     IMPORT_FIND_FIELD = 28,
     IMPORT_GET_METHOD_PROPS = 30,
     IMPORT_GET_MEMBER_REF_PROPS = 31,
+    IMPORT_GET_SIGNATURE = 41, /* GetSigFromToken */
     IMPORT_GET_TYPE_SPEC = 44,
     IMPORT_GET_FIELD_PROPS = 57,
     IMPORT_GET_CUSTOM_ATTRIBUTE = 60, /* GetCustomAttributeByName */

@@ -94,7 +94,7 @@ static bool is_prefix(uint32_t op)
     return op == UNALIGNED || op == VOLATILE || op == TAIL || op == CONSTRAINED || op == NO || op == READONLY;
 }
 
-static bool is_call(uint32_t op)
+bool il_is_call(uint32_t op)
 {
     return op == CALL || op == CALLI || op == CALLVIRT || op == NEWOBJ;
 }
@@ -103,7 +103,7 @@ static enum il_result read_header(struct il_work *w, const uint8_t *body, uint32
 {
     w->body = body;
     w->size = size;
-    w->sections_at = w->locals = 0;
+    w->sections_at = w->locals = w->new_locals = 0;
     w->init_locals = false;
     if (size > IL_MAX_BODY)
         return IL_TOO_LARGE;
@@ -146,12 +146,12 @@ static bool is_half(uint32_t before, uint32_t op)
 static enum il_result mark_call(struct il_work *w, const struct il_instruction *i, uint32_t first, bool tail, bool constrained, uint32_t before)
 {
     if (tail) {
-        if (!is_call(i->op) || i->op == NEWOBJ || i->next >= w->code_bytes || w->code[i->next] != IL_RET)
+        if (!il_is_call(i->op) || i->op == NEWOBJ || i->next >= w->code_bytes || w->code[i->next] != IL_RET)
             return IL_TAIL;
         w->marks[first] |= IL_TAILS;
         w->marks[i->next] |= IL_AFTER_TAIL;
     }
-    if (is_call(i->op) && w->probes.site != NULL && !is_half(before, i->op)) {
+    if (il_is_call(i->op) && w->probes.site != NULL && !is_half(before, i->op)) {
         uint8_t op = constrained ? IL_CONSTRAINED : (uint8_t)i->op;
         uint64_t argument = w->probes.site(w->probes.context, i->at, op, il_u32(w->code + i->operand));
         if (argument == 0)
@@ -215,6 +215,19 @@ static enum il_result mark_targets(struct il_work *w)
         }
     }
     return IL_DONE;
+}
+
+/* What a call returns need not be on the stack at the probe after it, if it is stored or dropped at once. */
+static void move_ends(struct il_work *w)
+{
+    struct il_instruction i;
+    for (uint32_t at = 0; at < w->code_bytes; at = i.next) {
+        i = il_at(w, at);
+        if ((w->marks[at] & IL_SITE_END) == 0 || !il_is_call(i.op) || !il_takes_result(w, i.next))
+            continue;
+        w->marks[at] &= (uint8_t)~IL_SITE_END;
+        w->marks[i.next] |= IL_SITE_END;
+    }
 }
 
 /* A section's size may be without its own four bytes: some compilers wrote that, and the runtime takes it. */
@@ -293,5 +306,6 @@ enum il_result il_scan(struct il_work *w, const uint8_t *body, uint32_t size)
     w->n_sites = 0;
     if ((result = scan_instructions(w)) != IL_DONE || (result = mark_targets(w)) != IL_DONE)
         return result;
+    move_ends(w);
     return check_clauses(w);
 }

@@ -14,7 +14,7 @@
 #define CATCH_BYTES 3u /* the handler of what the code at the end throws */
 #define MAX_ROUNDS 16u /* of making branches long; then all of them are */
 
-enum { NOP = 0x00, LDC_I8 = 0x21, POP = 0x26, CALLI = 0x29, BRTRUE = 0x3A, CONV_I = 0xD3, LEAVE = 0xDD, LEAVE_S = 0xDE, TAIL = 0xFE14, TO_LONG = 0x38 - 0x2B };
+enum { NOP = 0x00, LDLOC_S = 0x11, STLOC_S = 0x13, LDNULL = 0x14, LDC_I8 = 0x21, POP = 0x26, CALLI = 0x29, BRTRUE = 0x3A, CONV_I = 0xD3, LEAVE = 0xDD, LEAVE_S = 0xDE, TAIL = 0xFE14, TO_LONG = 0x38 - 0x2B };
 
 struct out {
     uint8_t *to; /* NULL: it is only counted */
@@ -58,6 +58,35 @@ static void put_probe(struct out *o, const struct il_work *w, uint64_t function,
 {
     if (function != 0)
         put_calli(o, w->probes.signature, function, argument);
+}
+
+static void put_local(struct out *o, const struct il_work *w, uint32_t op, uint32_t kept)
+{
+    static const uint16_t two_bytes[] = {[LDLOC_S] = 0x0CFE, [STLOC_S] = 0x0EFE};
+    uint32_t number = w->first_kept + kept;
+    if (number <= UINT8_MAX) {
+        put_u8(o, op);
+        put_u8(o, number);
+    } else {
+        put_u32(o, two_bytes[op] | number << 16);
+    }
+}
+
+static void put_clears(struct out *o, const struct il_work *w, uint16_t mask)
+{
+    for (uint32_t k = 0; k < w->n_kept; k++)
+        if ((mask >> k & 1) != 0) {
+            put_u8(o, LDNULL);
+            put_local(o, w, STLOC_S, k);
+        }
+}
+
+static void put_kept(struct out *o, const struct il_work *w, uint32_t at)
+{
+    if (w->keeps[at] == 0)
+        return;
+    put_local(o, w, STLOC_S, w->keeps[at] - 1u);
+    put_local(o, w, LDLOC_S, w->keeps[at] - 1u);
 }
 
 /* Both leaves go to what comes behind the handler. */
@@ -159,6 +188,7 @@ static void put_code(struct out *o, struct il_work *planned, const struct il_wor
         i = il_at(w, at);
         if (planned != NULL)
             planned->at[at] = o->n;
+        put_clears(o, w, w->clears[at]);
         if ((marks & IL_TAILS) != 0) {
             put_tail(o, w, at, (marks & IL_SITE) != 0 ? w->sites[n_sites] : 0);
             n_sites += (marks & IL_SITE) != 0;
@@ -172,6 +202,7 @@ static void put_code(struct out *o, struct il_work *planned, const struct il_wor
             put_return(o, planned, w, at);
         else
             put(o, w->code + at, i.next - at);
+        put_kept(o, w, at);
         if ((marks & IL_SITE_END) != 0)
             put_probe(o, w, w->probes.site_leave, w->sites[n_sites++]);
     }
@@ -188,7 +219,9 @@ static bool lengthen(struct il_work *w, bool all)
         i = il_at(w, at);
         if (!il_is_short_branch(i.op) || (w->marks[at] & IL_LONG) != 0)
             continue;
-        int64_t distance = (int64_t)w->at[il_target(w->code, &i, 0)] - ((int64_t)w->at[at] + 2);
+        struct out before = {NULL, 0};
+        put_clears(&before, w, w->clears[at]);
+        int64_t distance = (int64_t)w->at[il_target(w->code, &i, 0)] - ((int64_t)w->at[at] + before.n + 2);
         if (all || distance < INT8_MIN || distance > INT8_MAX) {
             w->marks[at] |= IL_LONG;
             any = true;
@@ -222,6 +255,7 @@ enum il_result il_plan(struct il_work *w, const uint8_t *body, uint32_t size, co
         result = count_caught(w);
     if (result != IL_DONE)
         return result;
+    il_keep(w);
     memset(w->at, 0, (w->code_bytes + 1) * sizeof *w->at);
     uint32_t round = 0;
     do {
@@ -277,7 +311,7 @@ void il_write(const struct il_work *w, uint8_t *body)
     struct out o = {body, 0}, code = {body + HEADER, 0};
     put_u32(&o, FAT_FLAGS | (w->n_clauses + w->n_caught != 0 ? MORE_SECTIONS : 0) | (w->init_locals ? INIT_LOCALS : 0) | (uint32_t)w->max_stack << 16);
     put_u32(&o, w->new_code_bytes);
-    put_u32(&o, w->locals);
+    put_u32(&o, w->n_kept != 0 ? w->new_locals : w->locals);
     put_code(&code, NULL, w);
     o.n += code.n;
     if (w->n_clauses + w->n_caught != 0)

@@ -15,6 +15,7 @@
 #include "callees.h"
 #include "calls.h"
 #include "changeable.h"
+#include "effects.h"
 #include "hooks.h"
 #include "il.h"
 #include "inliners.h"
@@ -507,6 +508,8 @@ static struct probed *rewrite(struct rewriting *r, uint32_t *why)
         return NULL;
     if (probes_sites && is_probed(r->value) && callees_begin(&callees, r->module, w->scratch)) {
         probes.site = find_site;
+        probes.effect = effects_of;
+        probes.locals = effects_locals;
         probes.context = &callees;
     }
     enum il_result result = il_plan(&w->work, r->body, r->size, &probes, &bytes);
@@ -836,8 +839,10 @@ void probes_forget_module(uintptr_t module)
     inliners_forget_module(module);
     if (probes_number != 0)
         attached_forget_module(module);
-    if (probes_sites)
+    if (probes_sites) {
         callees_forget_module();
+        effects_forget_module();
+    }
     map_drop(&bodies, 1, 1);
     map_drop(&functions, 1, 1);
     map_drop(&places, 1, 1);
@@ -889,12 +894,13 @@ bool probes_init(void *profiler_info, bool has_rules, bool by_rules)
     info = profiler_info;
     chosen_by_rules = probes_on && by_rules;
     has_lists = probes_number != 0 || (has_rules && probes_on) || (probes_marks && (probes_on || (arena.header->data & WIRE_DATA_TIME) == 0));
-    return (!interactions_on || interactions_init(info)) && (!probes_sites || callees_init(info)) && inliners_init(info, probes_number != 0) && map_init(&signatures, 64, true) && map_init(&modules, 64, true) && map_init(&bodies, 1024, true) && map_init(&functions, 1024, true) && map_init(&places, 1024, true) && map_init(&ran, 64, true);
+    return (!interactions_on || interactions_init(info)) && (!probes_sites || (callees_init(info) && effects_init(info))) && inliners_init(info, probes_number != 0) && map_init(&signatures, 64, true) && map_init(&modules, 64, true) && map_init(&bodies, 1024, true) && map_init(&functions, 1024, true) && map_init(&places, 1024, true) && map_init(&ran, 64, true);
 }
 
 void probes_close(void)
 {
     callees_close();
+    effects_close();
     inliners_close();
     map_close(&signatures);
     map_close(&modules);

@@ -110,6 +110,25 @@ static bool walk_method(struct walk *w, uint32_t depth)
     return n == 0;
 }
 
+static void ignore_bytes(void *context, const uint8_t *bytes, size_t n)
+{
+    (void)context, (void)bytes, (void)n;
+}
+
+static void ignore_token(void *context, uint32_t token)
+{
+    (void)context, (void)token;
+}
+
+bool signature_type(const uint8_t **at, const uint8_t *end)
+{
+    static const struct signature_parts nothing = {ignore_bytes, ignore_token, NULL};
+    struct walk w = {*at, end, *at, &nothing};
+    bool is_type = walk_type(&w, 0);
+    *at = w.at;
+    return is_type;
+}
+
 bool signature_walk(const uint8_t *signature, size_t n, const struct signature_parts *parts)
 {
     struct walk w = {signature, signature + n, signature, parts};

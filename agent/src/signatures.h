@@ -29,11 +29,12 @@ enum element {
     ELEMENT_OPTIONAL = 0x20,
     ELEMENT_SENTINEL = 0x41,
 };
-enum { SIGNATURE_GENERIC = 0x10, SIGNATURE_HAS_THIS = 0x20 }; /* II.23.2.1, in the first byte of a method's */
+enum { SIGNATURE_INSTANCE = 0x0A, SIGNATURE_GENERIC = 0x10, SIGNATURE_HAS_THIS = 0x20, SIGNATURE_EXPLICIT_THIS = 0x40 }; /* II.23.2.1, in the first byte of a method's */
 
-/* Both move *at behind what they read, II.23.2 and II.23.2.8; false: the signature ends, or that is none. */
+/* These move *at behind what they read, II.23.2 and II.23.2.8; false: the signature ends, or that is none. */
 bool signature_number(const uint8_t **at, const uint8_t *end, uint32_t *number);
 bool signature_token(const uint8_t **at, const uint8_t *end, uint32_t *token);
+bool signature_type(const uint8_t **at, const uint8_t *end); /* likewise, a whole type */
 
 /* Goes over a method's signature: what it is called with is the bytes between tokens, and each token. False: it is none that is known. */
 struct signature_parts {

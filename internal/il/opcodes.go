@@ -136,6 +136,25 @@ func (i *Instruction) Long() int {
 	return i.Op
 }
 
+// Effect returns how many values an instruction takes from the stack and puts there. Those of calls, returns and leave
+// depend on more, and are 0.
+func (i *Instruction) Effect() (pop, push int) {
+	o := ops[opIndex[slot(i.Op)]-1]
+	return o.pop, o.push
+}
+
+// EffectOf is Effect also of calls, whose signatures are given.
+func (i *Instruction) EffectOf(calls Calls) (pop, push int, err error) {
+	s := Signature{}
+	if i.IsCall() {
+		if s, err = calls(i.Token()); err != nil {
+			return 0, 0, err
+		}
+	}
+	pop, push = i.effect(s)
+	return pop, push, nil
+}
+
 // Read reads the instruction at an offset, which is one of the code.
 func Read(code []byte, at int) (Instruction, error) {
 	i := Instruction{At: at, Op: int(code[at]), Next: at + 1}

@@ -116,21 +116,13 @@ func (v *verifier) effect(i *Instruction) (pop, push int, err error) {
 	if i.Op == OpRet && v.returns {
 		return 1, 0, nil
 	}
-	s := Signature{}
-	if i.IsCall() {
-		if s, err = v.calls(i.Token()); err != nil {
-			return 0, 0, err
-		}
-	}
-	pop, push = i.effect(s)
-	return pop, push, nil
+	return i.EffectOf(v.calls)
 }
 
 // effect is what an instruction but a return takes from the stack and puts there; s is of what it calls.
 func (i *Instruction) effect(s Signature) (pop, push int) {
 	if !i.IsCall() {
-		o := ops[opIndex[slot(i.Op)]-1]
-		return o.pop, o.push
+		return i.Effect()
 	}
 	pop = s.Args
 	if s.Returns {

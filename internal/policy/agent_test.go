@@ -78,11 +78,11 @@ var agentParts = []struct {
 	// How the runtime is kept from harm by being asked about exceptions.
 	{"exceptions", 150, "pins.c pins.h", "memory"},
 	// The rewriter knows nothing of the rest.
-	{"rewriter", 760, "il.h il_read.c il_write.c", ""},
-	{"probes", 1415, "probes.c probes.h callees.c callees.h",
+	{"rewriter", 1115, "il.h il_read.c il_write.c il_keep.c", ""},
+	{"probes", 1720, "probes.c probes.h callees.c callees.h effects.c effects.h",
 		"actions attached changeable guest instrument interactions machine memory names precompiled probes rejit rewriter runtime scopes signatures time trace"},
 	// What metadata say of what a method takes and returns.
-	{"signatures", 170, "signatures.h signatures.c", ""},
+	{"signatures", 190, "signatures.h signatures.c", ""},
 	// Modules that hot reload may change.
 	{"changeable", 60, "changeable.c changeable.h", ""},
 	// What of precompiled code may run. The reader of images knows nothing of the rest.

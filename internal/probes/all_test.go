@@ -1,6 +1,7 @@
 package probes
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -131,7 +132,8 @@ func rewriteAssembly(t *testing.T, r *rewriter, path string) (n tally) {
 		}
 		n.methods++
 		sites := int(row % 3)
-		a := r.rewrite(body, sites, row%64 == 0)
+		effects := effectsOf(body, calls)
+		a := r.rewrite(body, sites, row%64 == 0, effects)
 		if want := Refuse(body); a.result != int(want) {
 			t.Errorf("%s: %v: result %d, but by the rules %d: %v", path, method, a.result, want, want)
 		}
@@ -140,15 +142,41 @@ func rewriteAssembly(t *testing.T, r *rewriter, path string) (n tally) {
 			t.Logf("%s: %v: refused, %d", path, method, a.result)
 			continue
 		}
-		if err := check(m, method, body, a, sites, calls); err != nil {
+		if err := check(m, method, body, a, sites, effects, calls); err != nil {
 			t.Errorf("%s: %v: %v", path, method, err)
 		}
 	}
 	return n
 }
 
-func check(m *clrmeta.Metadata, method clrmeta.Token, body []byte, a rewritten, sites int, calls il.Calls) error {
-	old, now, err := compare(body, a, sites)
+// effectsOf are those of the calls and loads of fields in a body. What gives a reference is made up: depths do not show it.
+func effectsOf(body []byte, calls il.Calls) []effect {
+	effects := []effect{}
+	b, err := il.ReadBody(body)
+	if err != nil {
+		return effects
+	}
+	for at := 0; at < len(b.Code); {
+		i, err := il.Read(b.Code, at)
+		if err != nil {
+			break
+		}
+		if i.IsCall() || i.Op == 0x7B || i.Op == 0x7E { // ldfld, ldsfld
+			if pop, push, err := i.EffectOf(calls); err == nil {
+				effects = append(effects, effect{i.Token(), uint32(i.Op), uint32(pop), uint32(push), i.Token() % 4})
+			}
+		}
+		at = i.Next
+	}
+	slices.SortFunc(effects, func(a, b effect) int {
+		return cmp.Or(cmp.Compare(a.Op, b.Op), cmp.Compare(a.Token, b.Token))
+	})
+	return slices.Compact(effects)
+}
+
+func check(m *clrmeta.Metadata, method clrmeta.Token, body []byte, a rewritten, sites int, effects []effect,
+	calls il.Calls) error {
+	old, now, err := compare(body, a, sites, effects)
 	if err != nil {
 		return err
 	}
@@ -158,7 +186,7 @@ func check(m *clrmeta.Metadata, method clrmeta.Token, body []byte, a rewritten, 
 	}
 	// The probes' own signatures are not in the file.
 	withProbes := func(token uint32) (il.Signature, error) {
-		switch p := inserted(0); token {
+		switch p := inserted(0, nil); token {
 		case p.Signature:
 			return il.Signature{Args: 1}, nil
 		case p.TailSignature:

@@ -140,7 +140,7 @@ func TestBodies(t *testing.T) {
 	names, bodies, results := all()
 	for i, body := range bodies {
 		for sites := range 3 {
-			a := r.rewrite(body, sites, true)
+			a := r.rewrite(body, sites, true, nil)
 			if a.result != results[i] {
 				t.Errorf("%s: result %d, want %d", names[i], a.result, results[i])
 			}
@@ -150,7 +150,7 @@ func TestBodies(t *testing.T) {
 			if a.result != done {
 				continue
 			}
-			if _, _, err := compare(body, a, sites); err != nil {
+			if _, _, err := compare(body, a, sites, nil); err != nil {
 				t.Errorf("%s: %v", names[i], err)
 			}
 		}
@@ -163,8 +163,8 @@ func TestLongBranches(t *testing.T) {
 	short := 0
 	for n := range 128 {
 		body := fat(1, slices.Concat([]byte{0x2B, byte(n)}, make([]byte, n), []byte{il.OpRet}))
-		a := r.rewrite(body, 0, true)
-		_, now, err := compare(body, a, 0)
+		a := r.rewrite(body, 0, true, nil)
+		_, now, err := compare(body, a, 0, nil)
 		if err != nil {
 			t.Fatalf("%d bytes: %v", n, err)
 		}
@@ -185,11 +185,11 @@ func TestChain(t *testing.T) {
 	code := slices.Repeat([]byte{0x2B, reach - 2, il.OpNop, il.OpNop}, units)
 	code = append(code, slices.Repeat([]byte{il.OpRet, il.OpNop, il.OpNop, il.OpNop}, reach/4)...)
 	body := fat(1, append(code, il.OpRet))
-	a := r.rewrite(body, 0, true)
+	a := r.rewrite(body, 0, true, nil)
 	if a.result != done {
 		t.Fatalf("result %d", a.result)
 	}
-	_, now, err := compare(body, a, 0)
+	_, now, err := compare(body, a, 0, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -206,7 +206,7 @@ func TestCompareSeesChanges(t *testing.T) {
 		if results[i] != done || len(body) > 1000 {
 			continue
 		}
-		a := r.rewrite(body, 1, false)
+		a := r.rewrite(body, 1, false, nil)
 		now, err := il.ReadBody(a.body)
 		if err != nil {
 			t.Fatal(err)
@@ -218,7 +218,7 @@ func TestCompareSeesChanges(t *testing.T) {
 			if k >= gap[0] && k < gap[1] {
 				continue
 			}
-			if _, _, err := compare(body, changed, 1); err == nil {
+			if _, _, err := compare(body, changed, 1, nil); err == nil {
 				t.Errorf("%s: byte %d of %d can be changed from %#x", names[i], k, len(a.body), a.body[k])
 			}
 		}

@@ -18,6 +18,10 @@ type Probes struct {
 	Enter, Leave, Tail, SiteEnter, SiteLeave, SiteJump uint64
 	Method                                             uint64
 	Site                                               func(offset, opcode int, token uint32) uint64 // nil: none
+	// Effect is what call, callvirt, newobj, calli, ldfld and ldsfld with a token do to the stack, if that is known.
+	Effect func(op int, token uint32) (Effect, bool)
+	// Locals is the signature of variables with so many more, and the number of the first one.
+	Locals func(token uint32, more int) (uint32, int)
 }
 
 // probe is the call of a function with an argument.
@@ -44,6 +48,8 @@ type comparer struct {
 	before   int    // the opcode of the last instruction that is no prefix
 	at       []int  // new offsets by old ones, -1: no instruction begins there
 	branches []branch
+	kept     kept
+	first    int // number of the first variable that is added
 }
 
 // branch is one whose targets are to be compared when all instructions are known.
@@ -53,12 +59,21 @@ type branch struct{ old, now il.Instruction }
 // instruction; those of other offsets are -1, and one more is that of the end.
 func Compare(old, now *il.Body, p *Probes) ([]int, error) {
 	c := &comparer{probes: p, old: old, now: now, code: now.Code}
-	if now.MaxStack != old.MaxStack+ProbeStack || now.InitLocals != old.InitLocals || now.Locals != old.Locals {
+	groups, targets, err := c.readGroups()
+	if err != nil {
+		return nil, err
+	}
+	c.kept = c.keep(groups, targets)
+	locals := old.Locals
+	if c.kept.most > 0 {
+		locals, c.first = p.Locals(old.Locals, c.kept.most)
+	}
+	if now.MaxStack != old.MaxStack+ProbeStack || now.InitLocals != old.InitLocals || now.Locals != locals {
 		return nil, fmt.Errorf("maxstack %d, locals %#x (%t), of %d, %#x (%t): %w",
-			now.MaxStack, now.Locals, now.InitLocals, old.MaxStack, old.Locals, old.InitLocals, il.ErrInvalid)
+			now.MaxStack, now.Locals, now.InitLocals, old.MaxStack, locals, old.InitLocals, il.ErrInvalid)
 	}
 	c.at = slices.Repeat([]int{-1}, len(old.Code)+1)
-	if err := c.compareCode(); err != nil {
+	if err := c.compareCode(groups, targets); err != nil {
 		return nil, err
 	}
 	for _, b := range c.branches {
@@ -88,6 +103,8 @@ type group struct {
 	parts []il.Instruction
 	tail  bool
 	site  uint64
+	end   int    // the instruction after which the probe behind a site comes; -1: none
+	ended uint64 // the site whose probe comes after this one
 }
 
 // isHalf says if the JIT looks at a call together with the instruction before it: then nothing may come between.
@@ -116,24 +133,48 @@ func (c *comparer) readGroup(at int) (group, error) {
 	return g, fmt.Errorf("a prefix at the end: %w", il.ErrMalformed)
 }
 
-func (c *comparer) compareCode() error {
+// readGroups reads all of the old code, and where something branches to.
+func (c *comparer) readGroups() ([]group, map[int]bool, error) {
+	targets, err := c.targets()
+	if err != nil {
+		return nil, nil, err
+	}
+	var groups []group
+	for at := 0; at < len(c.old.Code); {
+		g, err := c.readGroup(at)
+		if err != nil {
+			return nil, nil, err
+		}
+		g.end = -1
+		groups = append(groups, g)
+		at = g.parts[len(g.parts)-1].Next
+	}
+	for k := range groups {
+		g := &groups[k]
+		if g.site == 0 || g.tail {
+			continue
+		}
+		end := g
+		if k+1 < len(groups) && len(groups[k+1].parts) == 1 && takesResult(groups[k+1].parts[0].Op) &&
+			!targets[groups[k+1].parts[0].At] {
+			end = &groups[k+1] // what the call returns is stored or dropped first
+		}
+		g.end, end.ended = end.parts[len(end.parts)-1].At, g.site
+	}
+	return groups, targets, nil
+}
+
+func (c *comparer) compareCode(groups []group, targets map[int]bool) error {
 	p := c.probes
 	if err := c.expect("enter", 0, p.probe(p.Enter, p.Method)); err != nil {
 		return err
 	}
-	targets, err := c.targets()
-	if err != nil {
-		return err
-	}
 	afterTail := false
-	for at := 0; at < len(c.old.Code); {
-		g, err := c.readGroup(at)
-		if err != nil {
-			return err
-		}
+	for _, g := range groups {
+		var err error
 		last := g.parts[len(g.parts)-1]
 		if last.Op == il.OpRet {
-			err = c.compareReturn(at, afterTail, targets[at])
+			err = c.compareReturn(last.At, afterTail, targets[last.At])
 		} else {
 			err = c.compareGroup(g)
 		}
@@ -141,10 +182,43 @@ func (c *comparer) compareCode() error {
 			return err
 		}
 		afterTail = g.tail
-		at = last.Next
 	}
 	c.at[len(c.old.Code)] = c.offset()
 	return c.expectEnd()
+}
+
+// variable is ldloc or stloc of a variable that is added.
+func (c *comparer) variable(op, number int) []byte {
+	if number += c.first; number < 256 {
+		return []byte{byte(op), byte(number)}
+	}
+	return []byte{0xFE, byte(op - 0x11 + 0x0C), byte(number), byte(number >> 8)}
+}
+
+const (
+	opLdlocS = 0x11
+	opStlocS = 0x13
+	opLdnull = 0x14
+)
+
+// clears makes variables null before an instruction.
+func (c *comparer) clears(at int) []byte {
+	var b []byte
+	for n := range c.kept.most {
+		if c.kept.clears[at]>>n&1 != 0 {
+			b = append(append(b, opLdnull), c.variable(opStlocS, n)...)
+		}
+	}
+	return b
+}
+
+// store keeps what an instruction has put on the stack.
+func (c *comparer) store(at int) []byte {
+	n, is := c.kept.stored[at]
+	if !is {
+		return nil
+	}
+	return append(c.variable(opStlocS, n), c.variable(opLdlocS, n)...)
 }
 
 func (c *comparer) expectEnd() error {
@@ -186,6 +260,9 @@ func (c *comparer) compareGroup(g group) error {
 	p := c.probes
 	first := g.parts[0].At
 	c.at[first] = c.offset()
+	if err := c.expect("variables that become null", first, c.clears(first)); err != nil {
+		return err
+	}
 	switch {
 	case g.tail:
 		if err := c.compareTail(g); err != nil {
@@ -201,7 +278,8 @@ func (c *comparer) compareGroup(g group) error {
 			c.at[old.At] = c.offset()
 		}
 		if len(old.Targets) == 0 {
-			if err := c.expect("instruction", old.At, c.old.Code[old.At:old.Next]); err != nil {
+			code := append(slices.Clone(c.old.Code[old.At:old.Next]), c.store(old.At)...)
+			if err := c.expect("instruction", old.At, code); err != nil {
 				return err
 			}
 			continue
@@ -210,8 +288,8 @@ func (c *comparer) compareGroup(g group) error {
 			return err
 		}
 	}
-	if g.site != 0 && !g.tail {
-		return c.expect("end of site", first, p.probe(p.SiteLeave, g.site))
+	if g.ended != 0 {
+		return c.expect("end of site", first, p.probe(p.SiteLeave, g.ended))
 	}
 	return nil
 }

@@ -14,14 +14,14 @@ func FuzzRewrite(f *testing.F) {
 	r := startRewriter(f)
 	f.Fuzz(func(t *testing.T, body []byte, sites byte) {
 		r.t = t
-		a := r.rewrite(body, int(sites), true)
+		a := r.rewrite(body, int(sites), true, nil)
 		if want := Refuse(body); a.result != int(want) {
 			t.Fatalf("result %d, but by the rules %d: %v", a.result, want, want)
 		}
 		if a.result != done {
 			return
 		}
-		if _, _, err := compare(body, a, int(sites)); err != nil {
+		if _, _, err := compare(body, a, int(sites), nil); err != nil {
 			t.Fatal(err)
 		}
 	})

@@ -3,12 +3,15 @@ package probes
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"encoding/binary"
 	"fmt"
 	"io"
+	"math"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -32,7 +35,7 @@ const flags = "-std=c11 -O2 -g -Wall -Wextra -Wconversion -Werror"
 var (
 	buildDir  = sync.OnceValues(func() (string, error) { return os.MkdirTemp("", "clrprof-probes-") })
 	builtPath = sync.OnceValues(func() (string, error) {
-		return build("rewrite", "test/rewrite.c", "src/il_read.c", "src/il_write.c")
+		return build("rewrite", "test/rewrite.c", "src/il_read.c", "src/il_write.c", "src/il_keep.c")
 	})
 )
 
@@ -106,9 +109,10 @@ type rewritten struct {
 	offsets []uint32 // of the old code, for each byte of the new
 }
 
-func (r *rewriter) rewrite(body []byte, sites int, offsets bool) rewritten {
+// rewrite is told the effects of instructions; nil: they are made up.
+func (r *rewriter) rewrite(body []byte, sites int, offsets bool, effects []effect) rewritten {
 	r.t.Helper()
-	a, err := r.ask(body, sites, offsets)
+	a, err := r.ask(body, sites, offsets, effects)
 	if err != nil {
 		r.in.Close()
 		r.cmd.Wait()
@@ -117,13 +121,19 @@ func (r *rewriter) rewrite(body []byte, sites int, offsets bool) rewritten {
 	return a
 }
 
-func (r *rewriter) ask(body []byte, sites int, offsets bool) (a rewritten, err error) {
-	head := []uint32{uint32(len(body)), uint32(sites), 0}
+func (r *rewriter) ask(body []byte, sites int, offsets bool, effects []effect) (a rewritten, err error) {
+	head := []uint32{uint32(len(body)), uint32(sites), 0, uint32(len(effects))}
+	if effects == nil {
+		head[3] = math.MaxUint32
+	}
 	if offsets {
 		head[2] = 1
 	}
 	request, _ := binary.Append(nil, binary.LittleEndian, head)
-	if _, err := r.in.Write(append(request, body...)); err != nil {
+	if request, err = binary.Append(append(request, body...), binary.LittleEndian, effects); err != nil {
+		return a, err
+	}
+	if _, err := r.in.Write(request); err != nil {
 		return a, err
 	}
 	var n uint32
@@ -145,12 +155,17 @@ func (r *rewriter) ask(body []byte, sites int, offsets bool) (a rewritten, err e
 }
 
 // inserted are the probes of the rewriter's process.
-func inserted(sites int) *Probes {
+func inserted(sites int, effects []effect) *Probes {
 	p := &Probes{
 		Signature: 0x11FFFFFF, TailSignature: 0x11FFFFFE, Enter: 0x1111111111111111, Leave: 0x2222222222222222,
 		Tail:      0x6666666666666666,
 		SiteEnter: 0x3333333333333333, SiteLeave: 0x4444444444444444, SiteJump: 0x7777777777777777,
-		Method: 0x5555555555555555,
+		Method: 0x5555555555555555, Effect: madeUp, Locals: func(token uint32, more int) (uint32, int) {
+			return 0x11FFFFFD, int((token + uint32(17*more)) % 300)
+		},
+	}
+	if effects != nil {
+		p.Effect = find(effects)
 	}
 	if sites != 0 {
 		p.Site = func(offset, _ int, token uint32) uint64 {
@@ -163,15 +178,39 @@ func inserted(sites int) *Probes {
 	return p
 }
 
+// effect is an Effect as the rewriter's process reads it.
+type effect struct{ Token, Op, Pops, Pushes, Reference uint32 }
+
+// find looks an effect up.
+func find(effects []effect) func(op int, token uint32) (Effect, bool) {
+	return func(op int, token uint32) (Effect, bool) {
+		i, is := slices.BinarySearchFunc(effects, uint64(op)<<32|uint64(token), func(e effect, want uint64) int {
+			return cmp.Compare(uint64(e.Op)<<32|uint64(e.Token), want)
+		})
+		if !is {
+			return Effect{}, false
+		}
+		e := effects[i]
+		return Effect{Pops: int(e.Pops), Pushes: int(e.Pushes), Reference: e.Reference != 0}, true
+	}
+}
+
+// madeUp is what the rewriter's process says of instructions: what is kept of what the stack does not hold changes
+// nothing.
+func madeUp(op int, token uint32) (Effect, bool) {
+	hash := (uint32(op) ^ token) * 2654435761
+	return Effect{Pops: int(hash >> 8 & 3), Pushes: int(hash >> 16 & 1), Reference: hash>>17&1 != 0}, hash>>28 != 0
+}
+
 // compare checks a new body and returns both.
-func compare(body []byte, a rewritten, sites int) (old, now *il.Body, err error) {
+func compare(body []byte, a rewritten, sites int, effects []effect) (old, now *il.Body, err error) {
 	if old, err = il.ReadBody(body); err != nil {
 		return nil, nil, fmt.Errorf("rewritten, but cannot be read: %w", err)
 	}
 	if now, err = il.ReadBody(a.body); err != nil {
 		return nil, nil, fmt.Errorf("new body: %w", err)
 	}
-	at, err := Compare(old, now, inserted(sites))
+	at, err := Compare(old, now, inserted(sites, effects))
 	if err != nil || a.offsets == nil {
 		return old, now, err
 	}
