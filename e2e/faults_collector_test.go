@@ -93,6 +93,9 @@ func expectSocket(t *testing.T, session string, want bool) {
 // cutOff checks that all commands read a session whose recording was cut off, and say so.
 func cutOff(t *testing.T, path string) {
 	t.Helper()
+	if r := run(t, "ctl", path, "wait", "end"); r.exit != 121 || !strings.Contains(r.stderr, "cut off") {
+		t.Errorf("wait end: exit code %d: %s", r.exit, r.stderr)
+	}
 	before, err := os.ReadFile(path)
 	if err != nil {
 		t.Fatal(err)

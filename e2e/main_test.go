@@ -165,7 +165,7 @@ func query[Row any](t *testing.T, path, sql string) []Row {
 	t.Helper()
 	s := openSession(t, path)
 	if state, err := s.State(); err != nil || state != session.Complete { // it is completed first
-		return printed[Row](t, "sql", path, sql, "--json")
+		return printed[Row](t, "sql", path, sql, "--so-far", "--json")
 	}
 	found := &report.Records{}
 	err := s.Query(sql, func(columns []string) error {

@@ -164,9 +164,15 @@ func TestWait(t *testing.T) {
 	if end := marked.wait(); end.exit != 0 {
 		t.Errorf("wait mark: exit code %d: %s", end.exit, end.stderr)
 	}
-	x.finish()
+	x.tell("end")
 	if end := ended.wait(); end.exit != 0 {
 		t.Errorf("wait end: exit code %d: %s", end.exit, end.stderr)
+	}
+	if seen := run(t, "report", path, "types", "--no-wait"); seen.exit != 0 || strings.Contains(seen.stdout, "cut off") {
+		t.Errorf("after wait end: exit code %d: %s%s", seen.exit, seen.stdout, seen.stderr)
+	}
+	if r := x.wait(); r.exit != 0 {
+		t.Errorf("exit code %d: %s", r.exit, r.stderr)
 	}
 	wait(0, "mark", "here")
 	wait(0, "end")

@@ -148,6 +148,12 @@ func (f *File) Complete() error {
 	return err
 }
 
+// Open opens the completed file for reading and writing before it is published, as the file that it stays when it is.
+func (f *File) Open() (*os.File, error) {
+	file, err := f.folder.OpenFile(f.temp, os.O_RDWR, 0)
+	return file, named(f.path, err)
+}
+
 // Publish completes the file and gives it its name. After an error there is none, and what had the name has it still.
 func (f *File) Publish() error {
 	err := f.Complete()

@@ -179,6 +179,7 @@ func (a *attachFlags) run(e *environment, pid int) error {
 		}), process)
 	})
 	defer page.close()
+	defer a.leave(res)
 	stopWatching() // from now on Ctrl-C ends clrprof at once
 	if err != nil {
 		return a.attachFailed(notes, res, err)

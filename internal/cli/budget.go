@@ -29,6 +29,7 @@ const maxBudget = 1 << 20
 type budgetFlags struct {
 	file, baseline, format, afterMark string
 	only                              selectionFlags
+	unfinished                        unfinishedFlags
 }
 
 func newBudgetCommand(e *environment) *cobra.Command {
@@ -54,6 +55,7 @@ func newBudgetCommand(e *environment) *cobra.Command {
 		"such as the end of a warm-up (default: after_mark of the file)")
 	f.StringVar(&b.format, "format", "text", "text, json, junit (test results), github (annotations), markdown")
 	b.only.addLimits(cmd)
+	b.unfinished.addNoWait(cmd)
 	offerNames(cmd, map[string]string{"after-mark": "mark"})
 	return cmd
 }
@@ -73,14 +75,14 @@ func (b *budgetFlags) run(e *environment, cmd *cobra.Command, path string) error
 	if err != nil {
 		return usage("%s: %w", b.file, err)
 	}
-	s, err := session.Open(path)
+	s, err := b.unfinished.open(cmd.Context(), e, path)
 	if err != nil {
 		return readError(err)
 	}
 	defer s.Close()
 	var old *session.Session
 	if b.baseline != "" {
-		if old, err = session.Open(b.baseline); err != nil {
+		if old, err = b.unfinished.open(cmd.Context(), e, b.baseline); err != nil {
 			return readError(err)
 		}
 		defer old.Close()

@@ -7,7 +7,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/clrprof/clrprof/internal/budget"
-	"github.com/clrprof/clrprof/internal/session"
 )
 
 // defaultHeadroom is how many percent more than a run's a first budget allows: what is exact hardly needs it, but input
@@ -16,9 +15,10 @@ const defaultHeadroom = 10
 
 // draftFlags are the flags of the command budget init.
 type draftFlags struct {
-	output   string
-	headroom float64
-	force    bool
+	output     string
+	headroom   float64
+	force      bool
+	unfinished unfinishedFlags
 }
 
 func newDraftCommand(e *environment) *cobra.Command {
@@ -39,21 +39,22 @@ func newDraftCommand(e *environment) *cobra.Command {
 			"  clrprof check app.clrprof --budget budget.toml\n" +
 			"  clrprof budget init app.clrprof --headroom 25 -o -",
 		Args: arguments(1, 1, "a SESSION"),
-		RunE: func(_ *cobra.Command, args []string) error { return d.run(e, args[0]) },
+		RunE: func(cmd *cobra.Command, args []string) error { return d.run(cmd.Context(), e, args[0]) },
 	}
 	f := cmd.Flags()
 	f.StringVarP(&d.output, "output", "o", "budget.toml", "the file to write; - for standard output")
 	f.Float64Var(&d.headroom, "headroom", defaultHeadroom, "how many percent more than in the run are allowed")
 	f.BoolVarP(&d.force, "force", "f", false, "replace the file if it exists")
+	d.unfinished.addNoWait(cmd)
 	parent.AddCommand(cmd)
 	return parent
 }
 
-func (d *draftFlags) run(e *environment, path string) error {
+func (d *draftFlags) run(ctx context.Context, e *environment, path string) error {
 	if !(d.headroom >= 0 && d.headroom <= 1000) {
 		return usage("--headroom %g: want a percentage from 0 to 1000", d.headroom)
 	}
-	s, err := session.Open(path)
+	s, err := d.unfinished.open(ctx, e, path)
 	if err != nil {
 		return readError(err)
 	}

@@ -223,6 +223,7 @@ func newRecoverCommand(e *environment) *cobra.Command {
 			if err != nil {
 				return exit(exitUnwritable, fmt.Errorf("recover: %w", err))
 			}
+			defer found.Claim.Release()
 			n := newNotes(e.stderr)
 			n.startWork()
 			if found.Running {
@@ -231,6 +232,7 @@ func newRecoverCommand(e *environment) *cobra.Command {
 			if err := complete(n, output, made{counted: found.Sums}); err != nil {
 				return exit(exitUnwritable, fmt.Errorf("completing the session %s: %w", output, err))
 			}
+			_ = found.Claim.Release() // as for a run
 			n.say("session %s", output)
 			return recoverTrace(n, output, found, force)
 		},

@@ -17,6 +17,7 @@ import (
 
 func newCountersCommand(e *environment) *cobra.Command {
 	var output outputFlags
+	var unfinished unfinishedFlags
 	var missing, marks, cpu, events bool
 	var names []string
 	cmd := &cobra.Command{
@@ -39,7 +40,7 @@ func newCountersCommand(e *environment) *cobra.Command {
 			"  clrprof counters app.clrprof --marks --name process.resident\n" +
 			"  clrprof counters app.clrprof --missing",
 		Args: arguments(0, 1),
-		RunE: func(_ *cobra.Command, args []string) error {
+		RunE: func(cmd *cobra.Command, args []string) error {
 			format, layout, err := output.choose(e)
 			if err != nil {
 				return err
@@ -60,18 +61,13 @@ func newCountersCommand(e *environment) *cobra.Command {
 			if missing && marks {
 				return usage("--missing and --marks exclude each other")
 			}
-			s, err := readSamples(args[0], names)
+			s, err := readSamples(func(path string) (*session.Session, error) {
+				return unfinished.open(cmd.Context(), e, path)
+			}, args[0], names)
 			if err != nil {
 				return err
 			}
-			records := (*samples).overTime
-			switch {
-			case missing:
-				records = (*samples).missing
-			case marks:
-				records = (*samples).atMarks
-			}
-			return written(writeRecords(e.stdout, records(s), format, layout))
+			return written(writeRecords(e.stdout, s.records(missing, marks), format, layout))
 		},
 	}
 	cmd.Flags().BoolVar(&missing, "missing", false, "of a session: the counters without values, and why")
@@ -83,7 +79,19 @@ func newCountersCommand(e *environment) *cobra.Command {
 	cmd.Flags().StringArrayVar(&names, "name", nil,
 		"of a session: only counters whose names match a pattern, such as 'process.*'")
 	output.add(cmd)
+	unfinished.add(cmd)
 	return cmd
+}
+
+// records are those that the flags --missing and --marks choose.
+func (s *samples) records(missing, marks bool) *report.Records {
+	switch {
+	case missing:
+		return s.missing()
+	case marks:
+		return s.atMarks()
+	}
+	return s.overTime()
 }
 
 // hereRecords lists all counters, and what they say of clrprof itself.
@@ -121,8 +129,8 @@ type samples struct {
 }
 
 // readSamples reads those that names allow: patterns of names of counters, none for all.
-func readSamples(path string, names []string) (*samples, error) {
-	s, err := session.Open(path)
+func readSamples(open func(path string) (*session.Session, error), path string, names []string) (*samples, error) {
+	s, err := open(path)
 	if err != nil {
 		return nil, readError(err)
 	}

@@ -49,7 +49,7 @@ func newCtlCommand(e *environment) *cobra.Command {
 			"  detach           end a recording of clrprof attach: the process continues unrecorded\n" +
 			"  wait STATE       wait until a process is recorded (ready), something is recorded (recording) or\n" +
 			"                   nothing is (paused), there is a mark (mark NAME), or the recording has ended\n" +
-			"                   (end); the session need not exist yet\n\n" +
+			"                   and the session is complete (end); the session need not exist yet\n\n" +
 			"Commands apply to all processes, to the one of --process, or to a thread of --thread, which status\n" +
 			"lists. If both pairs, several of these levels, or the program itself have paused recording, all\n" +
 			"must be resumed. Exit codes: 120 a wrong command; 121 it is not being recorded, or the command is\n" +
@@ -222,7 +222,11 @@ func times(n int32) string {
 
 func writeStatus(w io.Writer, r *steer.Report) error {
 	var b strings.Builder
-	fmt.Fprintf(&b, "Session:   %s\nData:      %s\nState:     %s\n", r.Session, r.Modes, stateOf(r))
+	state := stateOf(r)
+	if r.State == steer.StateCompleting {
+		state = "the recording has ended, and the session is being completed"
+	}
+	fmt.Fprintf(&b, "Session:   %s\nData:      %s\nState:     %s\n", r.Session, r.Modes, state)
 	fmt.Fprintf(&b, "Age:       %s, paused for %s of it\n", quantity.Nanoseconds(r.AgeNS),
 		quantity.Nanoseconds(r.PausedNS))
 	fmt.Fprintf(&b, "Collector: process %d\nMarks:     %d\nPauses:    %d\n", r.PID, r.Marks, r.Pauses)

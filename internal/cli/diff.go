@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -23,15 +24,16 @@ const diffTop = 30
 
 // diffFlags are the flags of the diff command.
 type diffFlags struct {
-	output outputFlags
-	only   selectionFlags
-	column string
-	top    int
-	md     bool
-	least  string
-	order  string
-	old    []string
-	new    []string
+	output     outputFlags
+	only       selectionFlags
+	unfinished unfinishedFlags
+	column     string
+	top        int
+	md         bool
+	least      string
+	order      string
+	old        []string
+	new        []string
 }
 
 func newDiffCommand(e *environment) *cobra.Command {
@@ -62,7 +64,7 @@ func newDiffCommand(e *environment) *cobra.Command {
 			if len(args) > 0 {
 				view = args[0]
 			}
-			return d.run(e, view, cmd.Flags().Changed("top"))
+			return d.run(cmd.Context(), e, view, cmd.Flags().Changed("top"))
 		},
 		ValidArgsFunction: func(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
 			if len(args) != 2 && !(len(args) == 0 && len(d.old) > 0) {
@@ -84,6 +86,7 @@ func newDiffCommand(e *environment) *cobra.Command {
 		"largest first, whatever its sign, or by name")
 	f.BoolVar(&d.md, "md", false, "print Markdown, for a comment on a pull request")
 	d.only.add(cmd)
+	d.unfinished.add(cmd)
 	d.output.add(cmd)
 	cmd.SetHelpFunc(groupedHelp(e, "", diffFlagGroups))
 	return cmd
@@ -97,6 +100,7 @@ var diffFlagGroups = []flagGroup{
 	{"", selectedFunctions},
 	{"", selectedCode},
 	{"output", "--json  --csv  --tsv  --md  --width N  --full-names  --color WHEN  --no-pager"},
+	{"", "--no-wait  --so-far"},
 }
 
 // arguments are OLD, NEW and a view, or a view with --old and --new.
@@ -112,7 +116,7 @@ func (d *diffFlags) arguments(cmd *cobra.Command, args []string) error {
 	return arguments(2, 3, "a session OLD", "a session NEW")(cmd, args)
 }
 
-func (d *diffFlags) run(e *environment, view string, limited bool) error {
+func (d *diffFlags) run(ctx context.Context, e *environment, view string, limited bool) error {
 	format, layout, err := d.output.choose(e)
 	if err != nil {
 		return err
@@ -126,7 +130,7 @@ func (d *diffFlags) run(e *environment, view string, limited bool) error {
 	paths := slices.Concat(d.old, d.new)
 	sessions, sources := make([]*session.Session, len(paths)), make([]*analysis.Source, len(paths))
 	for i, path := range paths {
-		if sessions[i], err = session.Open(path); err != nil {
+		if sessions[i], err = d.unfinished.open(ctx, e, path); err != nil {
 			return readError(err)
 		}
 		defer sessions[i].Close()

@@ -17,10 +17,11 @@ import (
 	"github.com/clrprof/clrprof/internal/session"
 )
 
-// Exit codes of clrprof itself. They start at 120, so that the code of a profiled
-// command, which `clrprof run` passes through, is hardly ever one of them.
+// Exit codes of clrprof itself. Those of `clrprof run` start at 120, so that the code of the profiled command, which it
+// passes through, is hardly ever one of them.
 const (
 	exitOK           = 0
+	exitUnfinished   = 119 // a session that is still being written, with --no-wait
 	exitUsage        = 120 // unknown command, flag, view, column, function; a bad query
 	exitUnreadable   = 121 // a session that cannot be read, or contradicts itself
 	exitUnwritable   = 122 // a session, profile or report that cannot be written

@@ -102,6 +102,7 @@ type exportFlags struct {
 	reports, labels, disabled          []string
 	force                              bool
 	only                               selectionFlags
+	unfinished                         unfinishedFlags
 	shape                              shapeFlags
 	minShareGiven                      bool
 }
@@ -149,6 +150,7 @@ func (x *exportFlags) flags(cmd *cobra.Command) {
 	f.BoolVarP(&x.force, "force", "f", false, "replace the file if it exists")
 	x.shape.add(cmd)
 	x.only.add(cmd)
+	x.unfinished.add(cmd)
 }
 
 // run writes the file, unless ctx is done before it is there: then there is none.
@@ -168,11 +170,11 @@ func (x *exportFlags) run(ctx context.Context, e *environment, path string) erro
 	if err != nil {
 		return err
 	}
-	open := func(path string) (*session.Session, error) { return session.Open(path) }
+	open := x.unfinished.open
 	if chosen.isWhole() { // all tables: also those that a recording which was cut off has not
-		open = func(path string) (*session.Session, error) { return openComplete(e, path) }
+		open = x.unfinished.openComplete
 	}
-	s, err := open(path)
+	s, err := open(ctx, e, path)
 	if err != nil {
 		return readError(err)
 	}

@@ -47,7 +47,7 @@ var formatHelp = []struct{ names, short, more string }{
 
 // exportFlagGroups are the flags of export, as its help names them: what each does is in the help of a format.
 var exportFlagGroups = []flagGroup{
-	{"file", "-o, --output FILE (-: standard output)  -f, --force"},
+	{"file", "-o, --output FILE (-: standard output)  -f, --force  --no-wait  --so-far"},
 	{"a part", selectedPart},
 	{"", selectedFunctions},
 	{"", selectedCode},
@@ -115,7 +115,8 @@ func (f exportFormat) takes(flag *pflag.Flag) bool {
 		return f.hasTree()
 	case found && slices.ContainsFunc(names, func(name string) bool { _, err := findFormat(name); return err == nil }):
 		return slices.Contains(names, f.name)
-	case flag.Name == "output", flag.Name == "force", flag.Name == "help":
+	case flag.Name == "output", flag.Name == "force", flag.Name == "help", flag.Name == "no-wait",
+		flag.Name == "so-far":
 		return true
 	}
 	return !f.isWhole() // a selection: a file has everything

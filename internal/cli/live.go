@@ -17,11 +17,8 @@ import (
 	"github.com/clrprof/clrprof/internal/web"
 )
 
-// Times of a page that watches a recording of another clrprof.
-const (
-	endPoll = 300 * time.Millisecond // how often it is looked whether the session is complete
-	endWait = 30 * time.Second       // for that, when the recording is gone: a killed clrprof leaves it as it is
-)
+// endPoll is how often a page that watches a recording of another clrprof looks whether the session is complete.
+const endPoll = 300 * time.Millisecond
 
 // watchRecording gives someone what another clrprof tells of its recording.
 func watchRecording(path string) web.Watch {
@@ -51,35 +48,23 @@ func watchRecording(path string) web.Watch {
 	}
 }
 
-// finished waits until the session of another clrprof's recording is complete, or has been left as it is.
+// finished waits until the session of another clrprof's recording is complete, or was cut off.
 func finished(ctx context.Context, path string) (*session.Session, error) {
 	tick := time.NewTicker(endPoll)
 	defer tick.Stop()
-	gone := time.Time{} // since when nobody records
 	for {
 		select {
 		case <-ctx.Done():
 			return nil, ctx.Err()
 		case <-tick.C:
 		}
-		switch recorded := control.IsServed(path); {
-		case recorded:
-			gone = time.Time{}
-			continue
-		case gone.IsZero():
-			gone = time.Now()
-		}
-		s, err := session.Open(path)
+		stage, err := session.StageOf(path)
 		if err != nil {
-			if time.Since(gone) > endWait {
-				return nil, err
-			}
-			continue
+			return nil, err
 		}
-		if state, err := s.State(); err == nil && (state == session.Complete || time.Since(gone) > endWait) {
-			return s, nil
+		if !stage.IsWritten() {
+			return session.Open(path)
 		}
-		s.Close()
 	}
 }
 

@@ -18,7 +18,8 @@ import (
 const mostServed = 50
 
 func newMCPCommand(e *environment) *cobra.Command {
-	return &cobra.Command{
+	var unfinished unfinishedFlags
+	cmd := &cobra.Command{
 		Use:   "mcp SESSION…",
 		Short: "Answer questions about sessions by the Model Context Protocol",
 		Long: "Answer questions about sessions by the Model Context Protocol, on standard input and output, for\n" +
@@ -33,15 +34,17 @@ func newMCPCommand(e *environment) *cobra.Command {
 		RunE: func(cmd *cobra.Command, args []string) error {
 			ctx, stop := signal.NotifyContext(cmd.Context(), os.Interrupt, syscall.SIGTERM)
 			defer stop()
-			return serveMCP(ctx, e, args)
+			return serveMCP(ctx, e, &unfinished, args)
 		},
 	}
+	unfinished.add(cmd)
+	return cmd
 }
 
-func serveMCP(ctx context.Context, e *environment, paths []string) error {
+func serveMCP(ctx context.Context, e *environment, unfinished *unfinishedFlags, paths []string) error {
 	var sessions []*session.Session
 	for _, path := range paths {
-		s, err := openComplete(e, path)
+		s, err := unfinished.openComplete(ctx, e, path)
 		if err != nil {
 			return readError(err)
 		}

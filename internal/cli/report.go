@@ -27,27 +27,28 @@ const groupTop = 10
 
 // reportFlags are the flags of the report command.
 type reportFlags struct {
-	output  outputFlags
-	only    selectionFlags
-	top     int
-	depth   int
-	min     float64
-	sort    string
-	by      string
-	columns []string
-	inRange string
-	raw     bool
-	allCode bool
-	async   string
-	root    string
-	hot     bool
-	fold    bool
-	reverse bool
-	share   float64
-	disable []string
-	unit    string
-	md      bool
-	limit   int
+	output     outputFlags
+	only       selectionFlags
+	unfinished unfinishedFlags
+	top        int
+	depth      int
+	min        float64
+	sort       string
+	by         string
+	columns    []string
+	inRange    string
+	raw        bool
+	allCode    bool
+	async      string
+	root       string
+	hot        bool
+	fold       bool
+	reverse    bool
+	share      float64
+	disable    []string
+	unit       string
+	md         bool
+	limit      int
 }
 
 func newReportCommand(e *environment) *cobra.Command {
@@ -115,14 +116,15 @@ func newReportCommand(e *environment) *cobra.Command {
 	f.IntVar(&r.limit, "limit", 0, "at most this many rows of a view in total; JSON is then an object that says "+
 		"how many are left out (docs/json.md)")
 	r.only.add(cmd)
+	r.unfinished.add(cmd)
 	r.output.add(cmd)
-	cmd.SetHelpFunc(reportHelp(e, &r.output))
-	completeReport(cmd)
+	completeReport(e, cmd, &r.output)
 	return cmd
 }
 
-// completeReport offers what the flags of report take.
-func completeReport(cmd *cobra.Command) {
+// completeReport sets the help of report, and offers what its flags take.
+func completeReport(e *environment, cmd *cobra.Command, output *outputFlags) {
+	cmd.SetHelpFunc(reportHelp(e, output))
 	// The only error of these is a flag that does not exist, which the tests of completion would show.
 	for _, flag := range []string{"sort", "columns"} {
 		_ = cmd.RegisterFlagCompletionFunc(flag, completeColumns)
@@ -196,7 +198,7 @@ func (r *reportFlags) run(e *environment, cmd *cobra.Command, args []string) err
 		return err
 	}
 	r.output.page(e, format)
-	s, err := session.Open(args[0])
+	s, err := r.unfinished.open(cmd.Context(), e, args[0])
 	if _, noView := report.FindView(args[0]); errors.Is(err, session.ErrNotFound) &&
 		(noView == nil || args[0] == "summary") {
 		return usage("the session comes before the view: clrprof report SESSION %s", args[0])

@@ -33,7 +33,7 @@ var reportFlagGroups = []flagGroup{
 	{"", selectedFunctions},
 	{"", selectedCode},
 	{"output", "--json  --csv  --tsv  --md  --width N  --full-names  --color WHEN"},
-	{"", "--unit UNIT  --raw  --no-pager"},
+	{"", "--unit UNIT  --raw  --no-pager  --no-wait  --so-far"},
 	{"summary", "--all-code  --disable RULES"},
 }
 

@@ -93,6 +93,7 @@ type runFlags struct {
 	live                   string // address of the page, "" for none
 	ready                  readyFlag
 	names                  *resolving // names and lines of what was recorded; nil: nobody looked for them
+	own                    *socket    // of the recording; nil: there is none yet
 }
 
 func newRunCommand(e *environment) *cobra.Command {
@@ -246,6 +247,7 @@ func (r *runFlags) run(e *environment, command []string) error {
 		return collect.Run(alsoOpened(o, pipe.send))
 	})
 	defer page.close()
+	defer r.leave(res)
 	if res.Running {
 		notes.say("stopped waiting: the command continues; what it did so far is recorded")
 		res.ExitCode = exitInterrupted
@@ -293,6 +295,7 @@ func (r *runFlags) record(e *environment, notes *notes, options collect.Options,
 		notes.work("writing the session: %d %%", percent)
 	}
 	own := &socket{feed: live.NewFeed(), queue: steer.NewQueue()}
+	r.own = own
 	var released func()
 	options.Steer, released = r.steer.steering(notes, own.queue)
 	defer released()
@@ -314,13 +317,21 @@ func (r *runFlags) record(e *environment, notes *notes, options collect.Options,
 		page.open(path)
 	}
 	res, err := record(options)
-	if own.close(); !res.Named && r.names != nil {
+	if !res.Named && r.names != nil {
 		r.names.abandon()
 		r.names = nil
 	}
 	notes.clear()
 	ended.Do(notes.startWork)
 	return res, page, err
+}
+
+// leave tells others that nobody records or writes the session any more. It does nothing the second time.
+func (r *runFlags) leave(res collect.Result) {
+	if r.own != nil {
+		r.own.close()
+	}
+	_ = res.Claim.Release() // what could go wrong with closing a file that nothing was written to harms nobody
 }
 
 // survive makes a signal that would end clrprof do nothing: the call that caused it fails with an error that says
@@ -382,6 +393,7 @@ func (r *runFlags) failed(n *notes, res collect.Result, command []string, err er
 func (r *runFlags) finish(e *environment, n *notes, res collect.Result) error {
 	path := res.Path
 	err := complete(n, path, made{res.Sums, r.names})
+	r.leave(res)
 	if err = errors.Join(err, res.Unremoved); err != nil {
 		return exit(exitUnwritable, fmt.Errorf("completing the session %s: %w", path, err))
 	}

@@ -8,11 +8,11 @@ import (
 	"github.com/clrprof/clrprof/internal/analysis"
 	"github.com/clrprof/clrprof/internal/report"
 	"github.com/clrprof/clrprof/internal/rules"
-	"github.com/clrprof/clrprof/internal/session"
 )
 
 func newSQLCommand(e *environment) *cobra.Command {
 	var output outputFlags
+	var unfinished unfinishedFlags
 	cmd := &cobra.Command{
 		Use:   "sql SESSION QUERY",
 		Short: "Run a read-only SQL query over a session",
@@ -21,12 +21,12 @@ func newSQLCommand(e *environment) *cobra.Command {
 		Example: "  clrprof sql app.clrprof 'select name, exclusive_bytes from functions order by 2 desc limit 10'\n" +
 			"  clrprof sql app.clrprof 'select type, sum(bytes) from allocations group by 1 order by 2 desc' --csv",
 		Args: arguments(2, 2, "a SESSION", "a QUERY"),
-		RunE: func(_ *cobra.Command, args []string) error {
+		RunE: func(cmd *cobra.Command, args []string) error {
 			format, layout, err := output.choose(e)
 			if err != nil {
 				return err
 			}
-			s, err := openComplete(e, args[0])
+			s, err := unfinished.openComplete(cmd.Context(), e, args[0])
 			if err != nil {
 				return readError(err)
 			}
@@ -46,35 +46,13 @@ func newSQLCommand(e *environment) *cobra.Command {
 		},
 	}
 	output.add(cmd)
+	unfinished.add(cmd)
 	return cmd
 }
 
-// openComplete opens a session; one whose writer was stopped early is completed in
-// memory, so that its views have rows.
-func openComplete(e *environment, path string) (*session.Session, error) {
-	s, err := session.Open(path)
-	if err != nil {
-		return nil, err
-	}
-	state, err := s.State()
-	if err != nil || state == session.Complete {
-		return s, err
-	}
-	defer s.Close()
-	fmt.Fprintf(e.stderr, "clrprof: the session was cut off in state %q: sums are computed in memory\n", string(state))
-	w, err := s.InMemory()
-	if err != nil {
-		return nil, err
-	}
-	if err := analysis.Complete(w); err != nil {
-		w.Close()
-		return nil, err
-	}
-	return w.Session, nil
-}
-
 func newCheckCommand(e *environment) *cobra.Command {
-	return &cobra.Command{
+	var unfinished unfinishedFlags
+	cmd := &cobra.Command{
 		Use:   "check-session SESSION",
 		Short: "Check that a session does not contradict itself",
 		Long: "Check that a session does not contradict itself: references exist, all ways to add up give the\n" +
@@ -82,8 +60,8 @@ func newCheckCommand(e *environment) *cobra.Command {
 			"recomputation. Prints each error on a line, and ends with code 121 if there is one.",
 		Example: "  clrprof check-session app.clrprof",
 		Args:    arguments(1, 1, "a SESSION"),
-		RunE: func(_ *cobra.Command, args []string) error {
-			s, err := session.Open(args[0])
+		RunE: func(cmd *cobra.Command, args []string) error {
+			s, err := unfinished.open(cmd.Context(), e, args[0])
 			if err != nil {
 				return readError(err)
 			}
@@ -112,4 +90,6 @@ func newCheckCommand(e *environment) *cobra.Command {
 			return written(err)
 		},
 	}
+	unfinished.add(cmd)
+	return cmd
 }

@@ -20,8 +20,9 @@ import (
 
 // viewFlags are the flags of the view command.
 type viewFlags struct {
-	listen string
-	open   bool
+	unfinished unfinishedFlags
+	listen     string
+	open       bool
 }
 
 func newViewCommand(e *environment) *cobra.Command {
@@ -44,6 +45,7 @@ func newViewCommand(e *environment) *cobra.Command {
 		RunE: func(cmd *cobra.Command, args []string) error { return v.run(e, cmd.Context(), args) },
 	}
 	f := cmd.Flags()
+	v.unfinished.add(cmd)
 	f.StringVar(&v.listen, "listen", anyPort, "address and port to serve the page on; port 0: any free port")
 	f.BoolVar(&v.open, "open", false, "open the page in the default browser (xdg-open)")
 	return cmd
@@ -62,7 +64,7 @@ func (v *viewFlags) run(e *environment, ctx context.Context, paths []string) err
 	var sessions []*session.Session
 	idle := true // nothing reads the sessions: only then can they be closed
 	for _, path := range paths {
-		s, err := session.Open(path)
+		s, err := v.unfinished.open(ctx, e, path)
 		if err != nil {
 			return readError(err)
 		}

@@ -30,7 +30,11 @@ var waitChoices = []string{waitReady, waitRecording, waitPaused, waitMark, waitE
 // waitLook is the time between two looks: less than a person notices, and nothing beside what a process start takes.
 const waitLook = 20 * time.Millisecond
 
-var errOver = errors.New("the recording has ended")
+// Why something that is waited for will not be so.
+var (
+	errOver   = errors.New("the recording has ended")
+	errCutOff = errors.New("it was cut off: clrprof was killed, or could not write it, before the session was complete")
+)
 
 // wait waits until something is so.
 func (c *ctlFlags) wait(name string, args []string) error {
@@ -76,21 +80,24 @@ func (c *ctlFlags) waited(name string) (string, error) {
 
 // isSo says whether what is waited for is so. The error says why it never will be.
 func (c *ctlFlags) isSo(path string, args []string) (bool, error) {
-	over, err := isOver(path)
+	stage, err := stageIfThere(path)
 	if err != nil {
 		return false, err
 	}
+	over := stage != "" && stage != session.StageRecording
 	switch {
 	case args[0] == waitMark:
 		found, err := isMarked(path, args[1])
 		if found || err != nil || !over {
 			return found, err
 		}
-		return false, errOver
+		return false, ended(stage)
+	case args[0] == waitEnd && stage == session.StageCutOff:
+		return false, ended(stage)
 	case args[0] == waitEnd:
-		return over, nil
+		return stage == session.StageComplete && !control.IsServed(path), nil
 	case over:
-		return false, errOver
+		return false, ended(stage)
 	case !control.IsServed(path):
 		return false, nil // not yet
 	}
@@ -108,19 +115,24 @@ func (c *ctlFlags) isSo(path string, args []string) (bool, error) {
 	return len(r.Processes) > 0 && !r.Recording, nil
 }
 
-// isOver says whether a session is there that nobody records any more. One of a recorder that was killed is not: it
-// looks as one does that begins.
-func isOver(path string) (bool, error) {
-	if control.IsServed(path) {
-		return false, nil
+// ended says why a session in a stage will not get any further.
+func ended(stage session.Stage) error {
+	if stage == session.StageCutOff {
+		return errCutOff
 	}
-	s, err := openIfThere(path)
-	if s == nil || err != nil {
-		return false, err
+	return errOver
+}
+
+// stageIfThere is the stage of a session; "" if there is none, or it is only being made.
+func stageIfThere(path string) (session.Stage, error) {
+	if st, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) || err == nil && st.Size() == 0 {
+		return "", nil
 	}
-	defer s.Close()
-	state, err := s.State()
-	return state != session.Recording, err
+	stage, err := session.StageOf(path)
+	if errors.Is(err, session.ErrNotFound) {
+		return "", nil
+	}
+	return stage, err
 }
 
 // openIfThere opens a session; nil if there is none, or it is only being made.

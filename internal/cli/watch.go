@@ -55,5 +55,6 @@ func (s *socket) open(session string) {
 func (s *socket) close() {
 	if s.server != nil {
 		_ = s.server.Close(serveGrace) // the recording is done
+		s.server = nil
 	}
 }

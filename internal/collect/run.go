@@ -71,6 +71,7 @@ type Result struct {
 	Running  bool                // the target was left running
 	coded    bool                // ExitCode is the target's
 	Kept     string              // directory of the arenas, if the session could not be written
+	Claim    *session.Claim      // of the session, which is to be completed; the caller releases it
 	Unmarked []instrument.MarkAt // of Options.MarkAt: nothing was marked there
 	Requests quantity.Count      // that were marked
 	Sums     *recording.Sums     // of what the session has of times; nil: it could not be written
@@ -419,8 +420,11 @@ func closeRecording(w *session.Writer, r *Recorder, age quantity.Nanoseconds, re
 // written is removed.
 func finish(err error, w *session.Writer, d *launch.Directory, traced *tracer, res *Result) error {
 	if w != nil {
+		if err == nil {
+			res.Claim = w.PassClaim()
+		}
 		if closing := w.Close(); closing != nil && err == nil {
-			err = fmt.Errorf("%w: %w", ErrWrite, closing)
+			err = errors.Join(fmt.Errorf("%w: %w", ErrWrite, closing), res.Claim.Release())
 		}
 	}
 	switch {
@@ -444,6 +448,7 @@ func finish(err error, w *session.Writer, d *launch.Directory, traced *tracer, r
 // Recovered is what Recover found.
 type Recovered struct {
 	Running  bool                // a process still runs, which may write to its arena: the directory is kept
+	Claim    *session.Claim      // of the session, which is to be completed; the caller releases it
 	Sums     *recording.Sums     // of what the session has of times
 	Trace    *calltrace.Recorded // events of calls, in a file that is the caller's from now on; nil: there is none
 	TraceErr error               // why there is none, or what was wrong
@@ -486,10 +491,10 @@ func Recover(directory, output string, force bool, facts map[string]string) (Rec
 	if err == nil && out.TraceErr == nil {
 		out.Trace, out.TraceErr = r.traced()
 	}
-	out.Running, out.Sums = r.Running(), r.Sums()
+	out.Running, out.Sums, out.Claim = r.Running(), r.Sums(), w.PassClaim()
 	err = errors.Join(err, r.Close(), w.Close())
 	if err != nil {
-		return Recovered{}, errors.Join(err, os.Remove(output))
+		return Recovered{}, errors.Join(err, out.Claim.Release(), os.Remove(output))
 	}
 	_ = d.RemoveSocket() // the recording is written; who makes one of that name replaces it
 	if out.Running {
@@ -514,21 +519,20 @@ func firstStart(directory string) quantity.Nanoseconds {
 // can hold the target's process id, which is known after that; a session that it replaces must not be lost for a
 // target that does not start. So the file is made at once, or only tried.
 type output struct {
-	pattern string // with only %p left
-	made    bool
+	pattern string          // with only %p left
+	made    *session.Writer // nil: it was only tried
 	force   bool
 }
 
 func prepare(o Options, now time.Time) (output, error) {
 	out := output{pattern: expand(o.Output, map[byte]string{'t': now.Format("20060102-150405"), 'e': o.Name}),
 		force: o.Force}
-	out.made = !o.Force && !strings.Contains(out.pattern, "%p")
-	if out.made {
-		w, err := session.Create(out.pattern, false)
-		if err != nil {
+	if !o.Force && !strings.Contains(out.pattern, "%p") {
+		var err error
+		if out.made, err = session.Create(out.pattern, false); err != nil {
 			return output{}, fmt.Errorf("%w: %w", ErrWrite, err)
 		}
-		return out, w.Close()
+		return out, nil
 	}
 	if err := session.Replaceable(out.pattern); err != nil {
 		return output{}, fmt.Errorf("%w: %s: %w", ErrWrite, out.pattern, err)
@@ -543,18 +547,18 @@ func prepare(o Options, now time.Time) (output, error) {
 
 func (o output) open(pid int) (*session.Writer, error) {
 	path := expand(o.pattern, map[byte]string{'p': strconv.Itoa(pid)})
-	if o.made {
-		return session.Edit(path)
+	if o.made != nil {
+		return o.made, nil
 	}
 	return session.Create(path, o.force)
 }
 
 // discard removes the session of a target that was not started.
 func (o output) discard() error {
-	if !o.made {
+	if o.made == nil {
 		return nil
 	}
-	return os.Remove(o.pattern)
+	return errors.Join(o.made.Close(), os.Remove(o.pattern))
 }
 
 // expand replaces %x by values[x]; other letters and %% stay for later.

@@ -51,6 +51,7 @@ type controller struct {
 	slices int           // that were ended early
 	over   chan struct{} // closed when the recording is to end
 	left   []*steer.Call // who asked for that
+	last   *steer.Report // how the recording was at its end
 }
 
 // maxEarlySlices is how many slices end before their time because something was changed or marked, so that spans
@@ -89,7 +90,7 @@ func stopped() *time.Timer {
 
 func (h *controller) close() {
 	if h.Queue != nil {
-		h.Queue.Close()
+		h.Queue.Close(h.last)
 	}
 	h.after.Stop()
 	h.ends.Stop()
@@ -204,8 +205,11 @@ func (h *controller) detach(r *Recorder, c *steer.Call) error {
 	return nil
 }
 
-// answerLast tells those who asked for the end that the target is free.
+// answerLast tells those who asked for the end that the target is free, and keeps the last status for those who ask
+// while the session is being completed.
 func (h *controller) answerLast(r *Recorder) {
+	last := r.Report()
+	h.last = &last
 	for _, c := range h.left {
 		c.Answer(h.response(r, nil))
 	}
@@ -233,7 +237,7 @@ func (r *Recorder) Report() steer.Report {
 	r.meetNew()
 	now := Monotonic() - r.start
 	global := r.rec.Level()
-	out := steer.Report{Session: r.rec.Path(), PID: os.Getpid(), AgeNS: int64(now),
+	out := steer.Report{Session: r.rec.Path(), State: steer.StateRecording, PID: os.Getpid(), AgeNS: int64(now),
 		PausedNS: int64(r.rec.PausedWithin(0, now)), Global: global,
 		Recording: global.On(), Modes: r.Mode(), Slices: r.rec.Slices(), Marks: r.rec.Marks(), Pauses: r.rec.Pauses(),
 		Processes: []steer.Process{}, Trace: r.tracer.status()}

@@ -89,6 +89,8 @@ const (
 	NoteLeftRunning        NoteKind = "left-running"        // processes
 	NoteCutOff             NoteKind = "cut-off"             // the recording did not end
 	NoteUnresolved         NoteKind = "unresolved"          // symbols were not resolved
+	NoteGoesOn             NoteKind = "goes-on"             // the recording has not ended yet
+	NoteCompleting         NoteKind = "completing"          // symbols have not been resolved yet
 	NoteSlept              NoteKind = "slept"               // how long
 	NoteStolen             NoteKind = "stolen"              // how long, and its share of what the machine wanted
 	NoteProbes             NoteKind = "probes"              // memory and times were recorded together

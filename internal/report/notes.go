@@ -11,12 +11,19 @@ func (c *context) readNotes() ([]Note, error) {
 		return nil, err
 	}
 	var out []Note
-	switch state {
-	case session.Recording:
+	stage, err := s.Stage()
+	if err != nil {
+		return nil, err
+	}
+	switch written := stage.IsWritten(); {
+	case state == session.Recording && written:
+		out = append(out, note(NoteGoesOn))
+	case state == session.Recording:
 		out = append(out, note(NoteCutOff))
-	case session.Recorded:
+	case state == session.Recorded && written:
+		out = append(out, note(NoteCompleting))
+	case state == session.Recorded:
 		out = append(out, note(NoteUnresolved))
-	case session.Resolved, session.Complete:
 	}
 	if left, some := c.leftRunning(); some && state != session.Recording {
 		out = append(out, left)

@@ -59,11 +59,15 @@ type recorded struct {
 	modules    []string // names of modules of user code
 	runtimes   string
 	losses     bool
+	stage      session.Stage
 }
 
 func readRecorded(s *session.Session) (recorded, error) {
 	r := recorded{path: s.Path()}
 	var err error
+	if r.stage, err = s.Stage(); err != nil {
+		return r, err
+	}
 	if r.info, err = s.Info(); err != nil {
 		return r, err
 	}
@@ -263,12 +267,15 @@ func optionText(raw json.RawMessage) string {
 func missingNotes(list []recorded) []string {
 	var out []string
 	states := groupRecorded(list, func(r *recorded) string {
-		switch session.State(r.info[session.KeyState]) {
-		case session.Recording:
+		switch state := session.State(r.info[session.KeyState]); {
+		case r.stage == session.StageRecording:
+			return "%s is still being recorded: it has the numbers so far."
+		case r.stage == session.StageCompleting:
+			return "%s is still being completed: names may be those of the metadata."
+		case state == session.Recording:
 			return "The recording of %s was cut off: it has the numbers up to then."
-		case session.Recorded:
+		case state == session.Recorded:
 			return "%s was cut off before its symbols were resolved: it has names of the metadata, and no lines."
-		case session.Resolved, session.Complete:
 		}
 		return ""
 	})

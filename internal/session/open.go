@@ -70,6 +70,7 @@ var stateOrder = []State{Recording, Recorded, Resolved, Complete}
 type Session struct {
 	conn       *sqlite.Conn
 	path       string
+	claimed    bool // somebody was still writing it when it was opened
 	packer     packer
 	absent     map[string]bool  // additions that it was made before, by name
 	onRows     func(rows int)   // see OnRows
@@ -87,6 +88,7 @@ func Open(path string) (*Session, error) {
 	if err != nil {
 		return nil, err
 	}
+	claimed := isClaimed(absolute) // before its state is read: see stageOf
 	if err := recoverJournal(absolute); err != nil {
 		return nil, explain(path, err)
 	}
@@ -94,7 +96,7 @@ func Open(path string) (*Session, error) {
 	if err != nil {
 		return nil, explain(path, err)
 	}
-	s := &Session{conn: conn, path: path, places: places{keep: true}}
+	s := &Session{conn: conn, path: path, claimed: claimed, places: places{keep: true}}
 	if err := s.prepareReader(); err != nil {
 		conn.Close()
 		return nil, s.explain(err)

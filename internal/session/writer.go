@@ -26,10 +26,11 @@ type Writer struct {
 	// called when another process has kept the file locked for a while, before it is tried again; may be nil
 	OnBusy  func()
 	inBatch bool
+	claim   *Claim // nil: somebody else has it, or nobody
 }
 
-// Create makes a new, empty session file in state Recording. If path exists, it
-// returns an error that wraps ErrExists, unless force is set: then the old file is
+// Create makes a new, empty session file in state Recording, which readers see is being written until the writer is
+// closed (Claim). If path exists, it returns an error that wraps ErrExists, unless force is set: then the old file is
 // replaced, at once and only when the new one is ready.
 func Create(path string, force bool) (*Writer, error) {
 	absolute, err := filepath.Abs(path)
@@ -46,13 +47,30 @@ func Create(path string, force bool) (*Writer, error) {
 	if err := Replaceable(absolute); err != nil {
 		return nil, fmt.Errorf("session %s: %w", path, err)
 	}
-	switch err := writeEmpty(absolute, force); {
+	claim, err := writeEmpty(absolute, force)
+	switch {
 	case errors.Is(err, fs.ErrExist):
 		return nil, fmt.Errorf("session %s: %w", path, ErrExists)
 	case err != nil:
 		return nil, fmt.Errorf("session %s: creating it: %w", path, err)
 	}
-	return Edit(path)
+	w, err := Edit(path)
+	if err != nil {
+		return nil, errors.Join(err, claim.Release())
+	}
+	w.claim = claim
+	return w, nil
+}
+
+// Close closes the file, and releases its claim, if the writer has it.
+func (w *Writer) Close() error { return errors.Join(w.Session.Close(), w.claim.Release()) }
+
+// PassClaim gives the claim of a new session to the caller: it outlives the writer until the caller releases it. Nil if
+// the writer has none.
+func (w *Writer) PassClaim() *Claim {
+	c := w.claim
+	w.claim = nil
+	return c
 }
 
 // Replaceable returns an error, which wraps ErrExists, if there is something at path that Create does not replace: all
@@ -99,12 +117,13 @@ func makeEmpty() ([]byte, error) {
 	return conn.Serialize("main")
 }
 
-// writeEmpty makes the file of a session without rows. Only its owner may read it: it will hold
-// the arguments of the command. Without force the error wraps fs.ErrExist if there is a file.
-func writeEmpty(path string, force bool) error {
+// writeEmpty makes the file of a session without rows, and claims it before it has its name: it is never seen
+// without. Only its owner may read it: it will hold the arguments of the command. Without force the error wraps
+// fs.ErrExist if there is a file.
+func writeEmpty(path string, force bool) (*Claim, error) {
 	content, err := empty()
 	if err != nil {
-		return err
+		return nil, err
 	}
 	file, err := atomicfile.Create(path, atomicfile.Options{Mode: 0o600, Replace: force})
 	if err == nil {
@@ -121,9 +140,20 @@ func writeEmpty(path string, force bool) error {
 			err = nil
 		}
 	}
+	var claim *Claim
 	if err == nil {
-		err = file.Publish()
+		if claim, err = claimNew(file); err == nil {
+			err = file.Publish()
+		}
 	}
+	if err == nil {
+		return claim, nil
+	}
+	return nil, errors.Join(explainCreate(path, err), claim.Release())
+}
+
+// explainCreate is an error of making a file in the words that the user knows.
+func explainCreate(path string, err error) error {
 	if pathErr := (*fs.PathError)(nil); errors.As(err, &pathErr) && pathErr.Path == path {
 		err = pathErr.Err // the caller says the name that the user knows
 	}
@@ -153,8 +183,8 @@ func applySchema(conn *sqlite.Conn) error {
 		&sqlitex.ExecOptions{Args: []any{KeyState, string(Recording)}})
 }
 
-// Edit opens an existing session for writing, to resolve names or to derive.
-// Errors are those of Open.
+// Edit opens an existing session for writing, to resolve names or to derive. It does not claim it: who completes a
+// session holds the claim of the one who made it. Errors are those of Open.
 func Edit(path string) (*Writer, error) {
 	absolute, err := checkHeader(path)
 	if err != nil {
@@ -199,7 +229,7 @@ func (s *Session) InMemory() (*Writer, error) {
 		conn.Close()
 		return nil, s.explain(fmt.Errorf("copying it to memory: %w", err))
 	}
-	w := &Writer{Session: &Session{conn: conn, path: s.path, absent: maps.Clone(s.absent)}}
+	w := &Writer{Session: &Session{conn: conn, path: s.path, claimed: s.claimed, absent: maps.Clone(s.absent)}}
 	if err := w.addLater(); err != nil {
 		conn.Close()
 		return nil, s.explain(err)

@@ -37,9 +37,16 @@ type Response struct {
 	Report Report `json:"report"`
 }
 
+// States of a Report.
+const (
+	StateRecording  = "recording"  // also while nothing is recorded because of a pause
+	StateCompleting = "completing" // the recording has ended, and the session gets its names and sums
+)
+
 // Report says how a recording is.
 type Report struct {
 	Session   string    `json:"session"`
+	State     string    `json:"state"` // StateRecording or StateCompleting
 	Modes     string    `json:"modes"`
 	PID       int       `json:"pid"` // of clrprof
 	AgeNS     int64     `json:"age_ns"`

@@ -12,7 +12,7 @@ import (
 const maxText = 4 << 10
 
 // ErrEnded means that nobody answers any more.
-var ErrEnded = errors.New("the recording has ended")
+var ErrEnded = errors.New("the recording has ended, and its session is being completed")
 
 // Call is a request that waits for its answer.
 type Call struct {
@@ -28,6 +28,7 @@ type Queue struct {
 	calls chan *Call
 	ended chan struct{}
 	once  sync.Once
+	last  *Report // how it was at the end; nil: nobody knows
 }
 
 // NewQueue returns a queue without requests.
@@ -36,8 +37,24 @@ func NewQueue() *Queue { return &Queue{calls: make(chan *Call), ended: make(chan
 // Calls are the requests, to be answered by the recorder.
 func (q *Queue) Calls() <-chan *Call { return q.calls }
 
-// Close tells who waits, and whoever comes later, that nobody answers any more.
-func (q *Queue) Close() { q.once.Do(func() { close(q.ended) }) }
+// Close tells who waits, and whoever comes later, that nobody answers any more. Who asks for the status gets the last
+// one, in StateCompleting, unless that is nil.
+func (q *Queue) Close(last *Report) {
+	q.once.Do(func() {
+		q.last = last
+		close(q.ended)
+	})
+}
+
+// end answers a request after the end.
+func (q *Queue) end(r Request) (Response, error) {
+	if r.Command != Status || q.last == nil {
+		return Response{}, ErrEnded
+	}
+	report := *q.last
+	report.State, report.Recording = StateCompleting, false
+	return Response{Report: report}, nil
+}
 
 // Ask waits for the answer to a request.
 func (q *Queue) Ask(ctx context.Context, r Request) (Response, error) {
@@ -50,7 +67,7 @@ func (q *Queue) Ask(ctx context.Context, r Request) (Response, error) {
 	case <-ctx.Done():
 		return Response{}, ctx.Err()
 	case <-q.ended:
-		return Response{}, ErrEnded
+		return q.end(r)
 	}
 	select {
 	case answer := <-call.answer:
@@ -63,7 +80,7 @@ func (q *Queue) Ask(ctx context.Context, r Request) (Response, error) {
 	case answer := <-call.answer: // it came with the end
 		return answer, nil
 	default:
-		return Response{}, ErrEnded
+		return q.end(r)
 	}
 }
 

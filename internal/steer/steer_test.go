@@ -3,6 +3,7 @@ package steer
 import (
 	"context"
 	"errors"
+	"reflect"
 	"strings"
 	"testing"
 
@@ -54,13 +55,23 @@ func TestQueue(t *testing.T) {
 	}
 	go func() {
 		<-d.Calls() // and is never answered
-		d.Close()
+		d.Close(nil)
 	}()
 	if _, err := d.Ask(t.Context(), Request{Command: Status}); !errors.Is(err, ErrEnded) {
 		t.Errorf("when the recording ends: %v", err)
 	}
 	if _, err := d.Ask(t.Context(), Request{Command: Status}); !errors.Is(err, ErrEnded) {
 		t.Errorf("after the end: %v", err)
+	}
+	over := NewQueue()
+	over.Close(&Report{Session: "a", State: StateRecording, Recording: true})
+	want := Report{Session: "a", State: StateCompleting}
+	if answer, err := over.Ask(t.Context(), Request{Command: Status}); err != nil ||
+		!reflect.DeepEqual(answer.Report, want) {
+		t.Errorf("while the session is being completed: %+v, %v", answer, err)
+	}
+	if _, err := over.Ask(t.Context(), Request{Command: Flush}); !errors.Is(err, ErrEnded) {
+		t.Errorf("a change then: %v", err)
 	}
 	gone, cancel := context.WithCancel(t.Context())
 	cancel()

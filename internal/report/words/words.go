@@ -111,8 +111,9 @@ var sentences = map[report.NoteKind]string{
 	report.NoteNotCollected: "Alive: not collected at the end; this includes garbage.",
 	report.NoteAliveMostly:  "Alive: reachable at the end; in %s, not collected at the end.",
 	report.NoteLeftRunning:  "Left running: %s; what they did after the recording is not in the session.",
-	report.NoteCutOff: "The recording was cut off (clrprof was killed, or is still running): these are the numbers " +
-		"up to then.",
+	report.NoteCutOff:       "The recording was cut off (clrprof was killed): these are the numbers up to then.",
+	report.NoteGoesOn:       "The recording still goes on: these are the numbers so far, of what was written to the session.",
+	report.NoteCompleting:   "The session is still being completed: names are those of the metadata.",
 	report.NoteUnresolved: "The session was cut off before its symbols were resolved: names are those of the " +
 		"metadata.",
 	report.NoteSlept: "The machine was suspended for %s during the recording: elapsed times may contain it.",
