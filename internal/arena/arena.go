@@ -65,7 +65,7 @@ func mapHeader(f *os.File) (*Arena, error) {
 	p, err := unix.MmapPtr(-1, 0, nil, uintptr(st.Size()), unix.PROT_NONE,
 		unix.MAP_PRIVATE|unix.MAP_ANONYMOUS|unix.MAP_NORESERVE)
 	if err != nil {
-		return nil, fmt.Errorf("reserve addresses: %w", err)
+		return nil, fmt.Errorf("%w: no address space has room for its %d bytes: %w", wire.ErrCorrupt, st.Size(), err)
 	}
 	a := &Arena{data: unsafe.Slice((*byte)(p), st.Size()), file: f}
 	return a, a.mapPart(0, wire.HeaderSize)

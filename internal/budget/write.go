@@ -7,6 +7,8 @@ import (
 	"io"
 	"strings"
 	"text/tabwriter"
+
+	"github.com/clrprof/clrprof/internal/printable"
 )
 
 // Formats returns the formats that Write knows: for a person, for programs, for test results, for the annotations of a
@@ -19,6 +21,9 @@ const maxAnnotations = 9
 // Write writes verdicts in one of Formats. notes say which part of the session they are about.
 func Write(w io.Writer, format string, verdicts []Verdict, notes []string) error {
 	only := strings.Join(notes, " ")
+	if format != "json" && format != "junit" { // which escape all
+		only = printable.Text(only)
+	}
 	switch format {
 	case "json":
 		return writeJSON(w, verdicts, only)
@@ -59,7 +64,7 @@ func writeText(w io.Writer, verdicts []Verdict, only string) error {
 	}
 	out := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	for _, v := range verdicts {
-		fmt.Fprintf(out, "%s\t%s\t%s\n", v.State, v.Title, v.Why)
+		fmt.Fprintf(out, "%s\t%s\t%s\n", v.State, printable.Text(v.Title), printable.Text(v.Why))
 	}
 	if err := out.Flush(); err != nil {
 		return err
@@ -176,8 +181,9 @@ func writeAnnotations(w io.Writer, verdicts []Verdict, only string) error {
 				continue
 			}
 			command := map[State]string{Broken: "error", Unknown: "warning"}[state]
-			if _, err := fmt.Fprintf(w, "::%s title=%s::%s\n", command, escapeCommand.Replace("budget "+v.Title),
-				escapeMessage.Replace(v.Why)); err != nil {
+			title := escapeCommand.Replace(printable.Text("budget " + v.Title))
+			why := escapeMessage.Replace(printable.Text(v.Why))
+			if _, err := fmt.Fprintf(w, "::%s title=%s::%s\n", command, title, why); err != nil {
 				return err
 			}
 		}
@@ -196,10 +202,11 @@ func writeAnnotations(w io.Writer, verdicts []Verdict, only string) error {
 // writeMarkdown writes the table of a step summary, or of a comment.
 func writeMarkdown(w io.Writer, verdicts []Verdict, only string) error {
 	text := strings.Builder{}
-	escape := strings.NewReplacer("|", "\\|", "<", "&lt;", "*", "\\*", "\n", " ", "\r", " ")
+	markup := strings.NewReplacer("|", "\\|", "<", "&lt;", "*", "\\*")
+	escape := func(s string) string { return markup.Replace(printable.Text(s)) }
 	fmt.Fprintf(&text, "### clrprof: %s\n\n", conclusion(verdicts))
 	if only != "" {
-		fmt.Fprintf(&text, "%s\n\n", escape.Replace(only))
+		fmt.Fprintf(&text, "%s\n\n", escape(only))
 	}
 	text.WriteString("| | limit | value | at most | before |\n| --- | --- | ---: | ---: | ---: |\n")
 	for _, v := range verdicts {
@@ -211,7 +218,7 @@ func writeMarkdown(w io.Writer, verdicts []Verdict, only string) error {
 		if v.State == Unknown && v.Limit == 0 {
 			value, most = v.Why, ""
 		}
-		fmt.Fprintf(&text, "| %s | %s | %s | %s | %s |\n", v.State, escape.Replace(v.Title), escape.Replace(value),
+		fmt.Fprintf(&text, "| %s | %s | %s | %s | %s |\n", v.State, escape(v.Title), escape(value),
 			most, before)
 	}
 	_, err := io.WriteString(w, text.String())

@@ -99,7 +99,7 @@ var diffFlagGroups = []flagGroup{
 	{"a part", selectedPart},
 	{"", selectedFunctions},
 	{"", selectedCode},
-	{"output", "--json  --csv  --tsv  --md  --width N  --full-names  --color WHEN  --no-pager"},
+	{"output", "--json  --csv  --csv-safe  --tsv  --md  --width N  --full-names  --color WHEN  --no-pager"},
 	{"", "--no-wait  --so-far"},
 }
 

@@ -45,7 +45,17 @@ func findRecording(args []string) (string, error) {
 	if session, ok := launch.AttachedSession(pid); ok {
 		return session, nil
 	}
-	return "", exit(exitUnreadable,
+	info, err := os.Stat(fmt.Sprintf("/proc/%d", pid))
+	return "", notRecorded(pid, err == nil && os.Geteuid() != 0 && !isOwn(info))
+}
+
+// notRecorded says why there is no recording of a process: another user's cannot be seen.
+func notRecorded(pid int, anothers bool) error {
+	if anothers {
+		return exit(exitUnreadable, fmt.Errorf("process %d belongs to another user: whether it is being recorded is for "+
+			"that user, and root, to see", pid))
+	}
+	return exit(exitUnreadable,
 		fmt.Errorf("process %d is not being recorded: it must have been started by clrprof run, or attached to "+
 			"with clrprof attach", pid))
 }

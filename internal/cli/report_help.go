@@ -32,7 +32,7 @@ var reportFlagGroups = []flagGroup{
 	{"a part", selectedPart},
 	{"", selectedFunctions},
 	{"", selectedCode},
-	{"output", "--json  --csv  --tsv  --md  --width N  --full-names  --color WHEN"},
+	{"output", "--json  --csv  --csv-safe  --tsv  --md  --width N  --full-names  --color WHEN"},
 	{"", "--unit UNIT  --raw  --no-pager  --no-wait  --so-far"},
 	{"summary", "--all-code  --disable RULES"},
 }

@@ -214,6 +214,7 @@ func newVersionCommand(e *environment) *cobra.Command {
 // outputFlags are the flags of commands that print tables.
 type outputFlags struct {
 	json, csv, tsv bool
+	safeCSV        bool
 	color          string
 	width          int
 	fullNames      bool
@@ -224,6 +225,8 @@ func (o *outputFlags) add(cmd *cobra.Command) {
 	f := cmd.Flags()
 	f.BoolVar(&o.json, "json", false, "print JSON: an array with one object for each row")
 	f.BoolVar(&o.csv, "csv", false, "print CSV (RFC 4180), with the column keys in the first line")
+	f.BoolVar(&o.safeCSV, "csv-safe", false,
+		"as --csv, for a spreadsheet: a text that it would run as a formula has an apostrophe before it")
 	f.BoolVar(&o.tsv, "tsv", false, "print tab-separated values, with the column keys in the first line")
 	f.StringVar(&o.color, "color", "auto", "colours: auto (in a terminal, unless NO_COLOR is set), always, never")
 	f.IntVar(&o.width, "width", 0, "width of text, in columns (default: the terminal's; unlimited without one)")
@@ -250,7 +253,7 @@ func (o *outputFlags) format() (encode.Format, error) {
 	for _, c := range []struct {
 		set    bool
 		format encode.Format
-	}{{o.json, encode.JSON}, {o.csv, encode.CSV}, {o.tsv, encode.TSV}} {
+	}{{o.json, encode.JSON}, {o.csv && !o.safeCSV, encode.CSV}, {o.safeCSV, encode.SafeCSV}, {o.tsv, encode.TSV}} {
 		if c.set {
 			chosen++
 			format = c.format

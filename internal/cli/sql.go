@@ -7,6 +7,7 @@ import (
 
 	"github.com/clrprof/clrprof/internal/analysis"
 	"github.com/clrprof/clrprof/internal/report"
+	"github.com/clrprof/clrprof/internal/report/text"
 	"github.com/clrprof/clrprof/internal/rules"
 )
 
@@ -79,7 +80,7 @@ func newCheckCommand(e *environment) *cobra.Command {
 				}
 			}
 			for _, v := range found {
-				if _, err := fmt.Fprintln(e.stdout, v); err != nil {
+				if _, err := fmt.Fprintln(e.stdout, text.Printable(fmt.Sprint(v))); err != nil {
 					return written(err)
 				}
 			}

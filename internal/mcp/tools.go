@@ -55,13 +55,31 @@ func (f *filters) levels() (*analysis.CodeLevels, error) {
 	return nil, nil
 }
 
+// Times of a request.
+const (
+	second      = 1e9
+	mostSeconds = 1e9 // 31 years: no recording is as long
+)
+
+// checkTimes refuses times that no recording has: as nanoseconds they might be no numbers at all.
+func (f *filters) checkTimes() error {
+	for name, seconds := range map[string]float64{"from_seconds": f.From, "to_seconds": f.To} {
+		if !(seconds >= 0 && seconds <= mostSeconds) {
+			return fmt.Errorf("%s %g: want seconds since the start, from 0 to %g", name, seconds, mostSeconds)
+		}
+	}
+	return nil
+}
+
 // source opens what is selected of a session.
 func (s *Server) source(name string, f filters) (*analysis.Source, []string, error) {
 	one, err := s.find(name)
 	if err != nil {
 		return nil, nil, err
 	}
-	const second = 1e9
+	if err := f.checkTimes(); err != nil {
+		return nil, nil, err
+	}
 	levels, err := f.levels()
 	if err != nil {
 		return nil, nil, err

@@ -55,6 +55,11 @@ differ:
 programs:
 policy:
 atomicfile:
+printable:
+report/text: printable
+report/encode: printable
+budget: printable
+export/vsperf: printable
 agentbin: atomicfile
 session: atomicfile
 wire/gen: wire

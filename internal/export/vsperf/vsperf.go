@@ -21,6 +21,7 @@ import (
 	"strings"
 
 	"github.com/clrprof/clrprof/internal/analysis"
+	"github.com/clrprof/clrprof/internal/printable"
 	"github.com/clrprof/clrprof/internal/report"
 )
 
@@ -239,7 +240,7 @@ func (r *Report) Write(w io.Writer, f Format) error {
 	return nil
 }
 
-// text prints a cell; isText says that it is quoted.
+// text prints a cell; isText says that it is quoted. Names have no control characters, in both formats.
 func text(c report.Column, cell report.Cell) (s string, isText bool) {
 	isText = !c.Kind.IsNumeric()
 	switch {
@@ -250,7 +251,7 @@ func text(c report.Column, cell report.Cell) (s string, isText bool) {
 	case c.Kind == report.Address:
 		return fmt.Sprintf("0x%08X", uint64(cell.Number)), false
 	case isText:
-		return cell.Text, true
+		return printable.Text(cell.Text), true
 	}
 	return strconv.FormatInt(cell.Number, 10), false
 }

@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"unicode"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -140,6 +141,9 @@ func check(t *testing.T, name string, kind Kind, src *analysis.Source) int {
 	}
 	if !bytes.Equal(first.Bytes(), second.Bytes()) {
 		t.Errorf("%s: two files differ", name)
+	}
+	if i := bytes.IndexFunc(first.Bytes(), func(r rune) bool { return unicode.IsControl(r) && r != '\n' }); i >= 0 {
+		t.Errorf("%s: a control character: %q", name, first.Bytes()[i:min(i+20, first.Len())])
 	}
 	titles, rows := readCSV(t, first.Bytes())
 	want := []row{}

@@ -7,10 +7,12 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
 
+	"github.com/clrprof/clrprof/internal/printable"
 	q "github.com/clrprof/clrprof/internal/quantity"
 	"github.com/clrprof/clrprof/internal/report"
 )
@@ -22,7 +24,9 @@ type Format string
 const (
 	JSON Format = "json" // an array with one object for each row
 	CSV  Format = "csv"  // RFC 4180, the keys as first line
-	TSV  Format = "tsv"  // tab-separated; tabs, line ends and backslashes in names as \t \n \r \\
+	// SafeCSV is CSV for a spreadsheet: a text that it would run has an apostrophe before it.
+	SafeCSV Format = "safe-csv"
+	TSV     Format = "tsv" // tab-separated; tabs, line ends and backslashes in names as \t \n \r \\
 )
 
 // WriteTable writes a table. Of one that was limited, JSON is an object with the rows and how many there are in all.
@@ -188,14 +192,36 @@ func eachRecord(t *report.Table, fn func([]string) error) error {
 
 var tsvEscapes = strings.NewReplacer("\\", `\\`, "\t", `\t`, "\n", `\n`, "\r", `\r`)
 
-// writeSeparated writes a header and records as CSV or TSV.
+// runs are what a cell begins with that a spreadsheet takes for a formula (OWASP, CSV injection).
+const runs = "=+-@"
+
+// inert has a spreadsheet take a cell for a text. A number stays one.
+func inert(s string) string {
+	if s == "" || !strings.ContainsRune(runs, rune(s[0])) {
+		return s
+	}
+	if _, err := strconv.ParseFloat(s, 64); err == nil {
+		return s
+	}
+	return "'" + s
+}
+
+// writeSeparated writes a header and records as CSV or TSV. It is the one place where their cells are cleaned.
 func writeSeparated(w io.Writer, f Format, header []string, records func(func([]string) error) error) error {
-	if f == CSV {
+	if f == CSV || f == SafeCSV {
 		out := csv.NewWriter(w)
-		if err := out.Write(header); err != nil {
+		write := func(record []string) error {
+			for i, s := range record {
+				if record[i] = printable.Text(s); f == SafeCSV {
+					record[i] = inert(record[i])
+				}
+			}
+			return out.Write(record)
+		}
+		if err := write(slices.Clone(header)); err != nil {
 			return err
 		}
-		if err := records(out.Write); err != nil {
+		if err := records(write); err != nil {
 			return err
 		}
 		out.Flush()
@@ -207,7 +233,7 @@ func writeSeparated(w io.Writer, f Format, header []string, records func(func([]
 			if i > 0 {
 				out.WriteByte('\t')
 			}
-			out.WriteString(tsvEscapes.Replace(s))
+			out.WriteString(printable.Text(tsvEscapes.Replace(s)))
 		}
 		_, err := out.WriteString("\n")
 		return err

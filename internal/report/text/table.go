@@ -11,8 +11,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"unicode"
 
+	"github.com/clrprof/clrprof/internal/printable"
 	q "github.com/clrprof/clrprof/internal/quantity"
 	"github.com/clrprof/clrprof/internal/report"
 	"github.com/clrprof/clrprof/internal/report/words"
@@ -90,27 +90,7 @@ func cellText(c report.Column, cell report.Cell) string {
 }
 
 // Printable replaces control characters, so that a name cannot steer the terminal.
-func Printable(s string) string {
-	if isPlain(s) {
-		return s
-	}
-	return strings.Map(func(r rune) rune {
-		if unicode.IsControl(r) || r == '\u202e' || r == '\u2028' || r == '\u2029' {
-			return '\uFFFD'
-		}
-		return r
-	}, s)
-}
-
-// isPlain reports whether a text is of printable ASCII alone, as nearly all names are.
-func isPlain(s string) bool {
-	for i := range len(s) {
-		if s[i] < ' ' || s[i] > '~' {
-			return false
-		}
-	}
-	return true
-}
+func Printable(s string) string { return printable.Text(s) }
 
 // shorten cuts the middle out of s so that it is at most width columns wide. The end
 // says more about a function than the beginning, so it gets two thirds.
