@@ -30,6 +30,7 @@ const (
 // so the graph cannot have a cycle.
 const deps = `
 openfile:
+safefs:
 wire:
 quantity:
 clrmeta:
@@ -40,7 +41,7 @@ usercode:
 il:
 probes: clrmeta il wire
 instrument: clrmeta openfile pattern probes usercode wire
-agentbin: openfile
+agentbin: openfile safefs
 inherited:
 counter:
 cpucounter: wire
@@ -75,14 +76,14 @@ timing/replay:
 columns:
 session: columns openfile quantity
 session/sessiontest: columns quantity session
-launch: agentbin arena control inherited openfile wire
+launch: agentbin arena control inherited openfile safefs wire
 callee: clrmeta openfile
 symbols: bundle callee clrmeta il openfile ppdb session usercode
 report/names:
 live: quantity report/names session symbols
 steer:
 recording: live pieces quantity session steer symbols
-collect: arena callee calltrace cgroup counter cpucounter eventpipe heapgraph instrument launch live openfile pattern pieces probes quantity recording session steer symbols systemevent usercode wire
+collect: arena callee calltrace cgroup counter cpucounter eventpipe heapgraph instrument launch live openfile pattern pieces probes quantity recording safefs session steer symbols systemevent usercode wire
 calltree: quantity
 analysis: calltree pattern pieces quantity session usercode
 web/webtest:
@@ -114,7 +115,7 @@ cli: export/sarif rules
 cli: agentbin analysis budget cgroup collect control counter cpucounter eventpipe export/collapsed export/parquet export/pprof export/speedscope instrument launch live pattern quantity report session steer symbols systemevent top web
 cli: calltrace export/trace
 cli: export/chrome export/document export/firefox export/otlp export/vsperf
-cli: atomicfile mcp openfile report/encode report/text report/words shell
+cli: atomicfile mcp openfile report/encode report/text report/words safefs shell
 `
 
 // thirdParty lists the modules that the shipped binary may use, each with why.
