@@ -14,6 +14,8 @@ import (
 	"strings"
 
 	"github.com/clrprof/clrprof/internal/atomicfile"
+	"github.com/clrprof/clrprof/internal/openfile"
+	"github.com/clrprof/clrprof/internal/safefs"
 )
 
 //go:embed lib
@@ -56,10 +58,14 @@ func IsAgent(name string) bool {
 func FileName(l Library) string { return prefix + string(l) + suffix }
 
 // Copy writes a build of the agent into a directory for all users, which is made if need be, and returns its path. A
-// process that has the one before loaded keeps it.
+// process that has the one before loaded keeps it. The error wraps safefs.ErrForeign if another user can replace what
+// is in the directory: whoever loads it would run that user's code.
 func Copy(l Library, directory string) (path string, err error) {
 	b, err := Bytes(l)
 	if err != nil {
+		return "", err
+	}
+	if err := safefs.Trusted(directory); errors.Is(err, safefs.ErrForeign) {
 		return "", err
 	}
 	if err := os.MkdirAll(directory, 0o755); err != nil {
@@ -105,13 +111,16 @@ func extract(b []byte, directories []string) (string, error) {
 // place makes sure that path holds exactly b, readable by the user alone.
 func place(path string, b []byte) error {
 	folder := filepath.Dir(path)
+	if err := trusted(folder); err != nil { // before anything is made there, and
+		return err
+	}
 	if err := os.MkdirAll(folder, 0o700); err != nil {
 		return err
 	}
-	if err := private(folder); err != nil {
+	if err := errors.Join(trusted(folder), private(folder)); err != nil {
 		return err
 	}
-	if old, err := os.ReadFile(path); err == nil && bytes.Equal(old, b) {
+	if old, err := openfile.ReadRegular(path, int64(len(b))); err == nil && bytes.Equal(old, b) {
 		return nil
 	}
 	return write(path, b, 0o500)

@@ -10,6 +10,8 @@ import (
 	"testing"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/clrprof/clrprof/internal/safefs"
 )
 
 // agent is what these tests take for the library: any bytes will do, since nothing runs it.
@@ -182,5 +184,39 @@ func TestIsAgent(t *testing.T) {
 		if IsAgent(name) != want {
 			t.Errorf("%q: %v", name, !want)
 		}
+	}
+}
+
+// TestForeignFolders: another user who has a folder on the way could replace what is loaded, so nothing is put there.
+func TestForeignFolders(t *testing.T) {
+	if os.Geteuid() != 0 {
+		t.Skip("needs two users: root can give a folder away")
+	}
+	for _, name := range variables {
+		t.Setenv(name, "")
+	}
+	theirs, own := t.TempDir(), t.TempDir()
+	if err := os.Chown(theirs, 65534, 65534); err != nil {
+		t.Fatal(err)
+	}
+	open := filepath.Join(own, "open")
+	if err := errors.Join(os.Mkdir(open, 0o777), os.Chmod(open, 0o777)); err != nil {
+		t.Fatal(err)
+	}
+	for folder, want := range map[string]error{theirs: safefs.ErrForeign, open: safefs.ErrOpen} {
+		inside := filepath.Join(folder, "cache", "agent")
+		if _, err := extract([]byte("agent"), []string{inside}); !errors.Is(err, want) {
+			t.Errorf("%s: %v, want %v", folder, err, want)
+		}
+		if entries, err := os.ReadDir(folder); err != nil || len(entries) != 0 {
+			t.Errorf("%v %v", entries, err)
+		}
+	}
+	if _, err := Copy(Glibc, filepath.Join(theirs, "agent")); !errors.Is(err, safefs.ErrForeign) {
+		t.Errorf("%v", err)
+	}
+	t.Setenv("TMPDIR", open) // it is chosen
+	if err := place(filepath.Join(open, "agent", "x.so"), []byte("agent")); err != nil {
+		t.Error(err)
 	}
 }

@@ -1,19 +1,38 @@
 package agentbin
 
 import (
+	"errors"
 	"fmt"
 	"os"
+	"slices"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/clrprof/clrprof/internal/openfile"
+	"github.com/clrprof/clrprof/internal/safefs"
 )
 
-// private says whether nobody else can write the folder.
+// variables choose where this user's files go: a folder for all without the sticky bit, as volumes of containers are,
+// is a place for agents only if the user says so.
+var variables = []string{"XDG_CACHE_HOME", "TMPDIR", "CLRPROF_SHM"}
+
+// trusted refuses a folder in which another user could replace the agent: what is loaded from there acts for this user.
+func trusted(folder string) error {
+	err := safefs.Trusted(folder)
+	isChosen := slices.ContainsFunc(variables, func(name string) bool { return os.Getenv(name) != "" })
+	if errors.Is(err, safefs.ErrOpen) && isChosen {
+		return nil
+	}
+	return err
+}
+
+// private says whether the folder itself is this user's, and nobody else can write it.
 func private(folder string) error {
 	var st unix.Stat_t
 	if err := unix.Lstat(folder, &st); err != nil {
 		return &os.PathError{Op: "lstat", Path: folder, Err: err}
 	}
-	if int(st.Uid) != os.Getuid() || st.Mode&0o022 != 0 {
+	if int(st.Uid) != os.Getuid() || st.Mode&0o022 != 0 || st.Mode&unix.S_IFMT != unix.S_IFDIR {
 		return fmt.Errorf("%s belongs to another user or can be written by others", folder)
 	}
 	return nil
@@ -21,7 +40,7 @@ func private(folder string) error {
 
 // loadable maps a page of the file for execution, as the dynamic loader will.
 func loadable(path string) error {
-	f, err := os.Open(path)
+	f, err := openfile.OpenRegular(path)
 	if err != nil {
 		return err
 	}

@@ -15,6 +15,7 @@ import (
 	"github.com/clrprof/clrprof/internal/agentbin"
 	"github.com/clrprof/clrprof/internal/launch"
 	"github.com/clrprof/clrprof/internal/report"
+	"github.com/clrprof/clrprof/internal/safefs"
 	"github.com/clrprof/clrprof/internal/shell"
 )
 
@@ -99,8 +100,15 @@ func (v *envFlags) run(e *environment) error {
 		if errors.Is(err, agentbin.ErrMissing) {
 			return exit(exitNotSupported, err)
 		}
+		if errors.Is(err, safefs.ErrForeign) {
+			err = fmt.Errorf("%w, who could replace what services load: choose a folder of this user's or root's", err)
+		}
 		if err != nil {
 			return exit(exitUnwritable, fmt.Errorf("copy the agent: %w", err))
+		}
+		if err := safefs.Trusted(v.copyTo); err != nil {
+			newNotes(e.stderr).say("%v, who could replace what services load: let only this user, or root, write there",
+				err)
 		}
 		return written(printLine(e.stdout, path))
 	}
