@@ -267,7 +267,7 @@ func (x *service) recover(a *attachment) *attachment {
 	x.t.Helper()
 	var left []string
 	for _, name := range list(x.t, x.s.shm) {
-		if !strings.HasPrefix(name, wire.DormantPrefix) {
+		if !strings.HasPrefix(name, wire.DormantPrefix) && !strings.Contains(name, "-attached-") {
 			left = append(left, filepath.Join(x.s.shm, name))
 		}
 	}
@@ -390,7 +390,8 @@ func TestAttachUsers(t *testing.T) {
 	r := dotnettest.Need(t).Newest()
 	theirs := newSandbox(t).asUser()
 	x := theirs.startService(r)
-	theirs.uid = -1 // from here on root runs clrprof
+	theirs.uid = -1 // from here on root runs clrprof, and has a folder of its own
+	theirs.env = append(theirs.env, "CLRPROF_SHM="+t.TempDir())
 	a := x.attach("theirs")
 	x.do("make 60")
 	x.detach(a)

@@ -23,6 +23,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/clrprof/clrprof/internal/openfile"
 	"github.com/clrprof/clrprof/internal/wire"
 )
 
@@ -37,18 +38,21 @@ type Arena struct {
 
 // Open maps the arena file at path. The error wraps wire.ErrCorrupt if the file is not one.
 func Open(path string) (*Arena, error) {
-	f, err := os.Open(path)
+	f, err := openfile.OpenRegular(path)
 	if err != nil {
 		return nil, fmt.Errorf("open arena: %w", err)
 	}
+	return Map(f)
+}
+
+// Map maps an arena file, which is the Arena's from now on. The error wraps wire.ErrCorrupt if the file is not one.
+func Map(f *os.File) (*Arena, error) {
 	a, err := mapHeader(f)
 	if err != nil {
-		f.Close()
-		return nil, fmt.Errorf("open arena %s: %w", path, err)
+		return nil, errors.Join(fmt.Errorf("open arena %s: %w", f.Name(), err), f.Close())
 	}
-	if err := a.check(); err != nil {
-		a.Close()
-		return nil, fmt.Errorf("open arena %s: %w", path, err)
+	if err := Guard(a.check); err != nil {
+		return nil, errors.Join(fmt.Errorf("open arena %s: %w", f.Name(), err), a.Close())
 	}
 	return a, nil
 }

@@ -2,9 +2,10 @@ package arena
 
 import (
 	"encoding/binary"
+	"errors"
 	"fmt"
+	"io"
 	"os"
-	"path/filepath"
 	"sync/atomic"
 	"unsafe"
 
@@ -25,13 +26,9 @@ type Control struct {
 	requests, ready uint32
 }
 
-// CreateControl makes the file in a directory for arenas, before a process is started that could look for it.
-func CreateControl(directory string) (*Control, error) {
-	path := filepath.Join(directory, wire.ControlFile)
-	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
-	if err != nil {
-		return nil, fmt.Errorf("make the control file: %w", err)
-	}
+// CreateControl makes the control file of an empty one (wire.ControlFile), which it closes, before a process is started
+// that could look for it.
+func CreateControl(f *os.File) (*Control, error) {
 	defer f.Close()
 	if err := unix.Fallocate(int(f.Fd()), 0, 0, int64(controlBytes)); err != nil { // a hole could not be filled later
 		if err = f.Truncate(int64(controlBytes)); err != nil {
@@ -43,7 +40,9 @@ func CreateControl(directory string) (*Control, error) {
 		return nil, fmt.Errorf("map the control file: %w", err)
 	}
 	c := &Control{data: data, header: (*wire.ControlHeader)(unsafe.Pointer(&data[0]))}
-	c.header.Magic = wire.ControlMagic
+	if err := Guard(func() error { c.header.Magic = wire.ControlMagic; return nil }); err != nil {
+		return nil, errors.Join(err, c.Close())
+	}
 	return c, nil
 }
 
@@ -53,15 +52,15 @@ type ControlLeft struct {
 	Changes []wire.ControlChange // the last ones, in their order
 }
 
-// ReadControl reads the file in a directory whose collector is gone.
-func ReadControl(directory string) (*ControlLeft, error) {
-	data, err := os.ReadFile(filepath.Join(directory, wire.ControlFile))
+// ReadControl reads the file of a collector that is gone.
+func ReadControl(r io.Reader) (*ControlLeft, error) {
+	data, err := io.ReadAll(io.LimitReader(r, int64(controlBytes)+1))
 	if err != nil {
 		return nil, fmt.Errorf("read the control file: %w", err)
 	}
 	out := &ControlLeft{}
 	if len(data) != controlBytes {
-		return nil, fmt.Errorf("%w: a control file of %d bytes", wire.ErrCorrupt, len(data))
+		return nil, fmt.Errorf("%w: a control file that has not %d bytes", wire.ErrCorrupt, controlBytes)
 	}
 	if _, err := binary.Decode(data, binary.LittleEndian, &out.Header); err != nil {
 		return nil, fmt.Errorf("%w: the control file: %w", wire.ErrCorrupt, err)

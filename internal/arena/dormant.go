@@ -14,20 +14,20 @@ import (
 
 // Dormant is the file of a dormant agent, as a collector has it. It is used by one goroutine.
 type Dormant struct {
-	file   *os.File
-	data   []byte
-	header *wire.Dormant
+	file    *os.File
+	data    []byte
+	header  *wire.Dormant
+	build   [len(wire.Dormant{}.Build)]byte
+	version uint32
 }
 
 // ErrLocked means that another collector has the dormant agent.
 var ErrLocked = errors.New("another clrprof is attached")
 
-// OpenDormant opens the file of a dormant agent. The error wraps wire.ErrCorrupt if it is none.
-func OpenDormant(path string) (*Dormant, error) {
-	f, err := os.OpenFile(path, os.O_RDWR|unix.O_NOFOLLOW, 0)
-	if err != nil {
-		return nil, err
-	}
+// OpenDormant maps the file of a dormant agent, which is open for reading and writing and is the Dormant's from now on.
+// The error wraps wire.ErrCorrupt if it is none.
+func OpenDormant(f *os.File) (*Dormant, error) {
+	path := f.Name()
 	size := int(unsafe.Sizeof(wire.Dormant{}))
 	if st, err := f.Stat(); err != nil || !st.Mode().IsRegular() || st.Size() < int64(size) {
 		return nil, errors.Join(fmt.Errorf("%w: %s is no file of a dormant agent", wire.ErrCorrupt, path), f.Close())
@@ -36,9 +36,16 @@ func OpenDormant(path string) (*Dormant, error) {
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("map %s: %w", path, err), f.Close())
 	}
-	d := &Dormant{f, data, (*wire.Dormant)(unsafe.Pointer(&data[0]))}
-	if atomic.LoadUint64(&d.header.Magic) != wire.DormantMagic {
-		return nil, errors.Join(fmt.Errorf("%w: %s begins with %x", wire.ErrCorrupt, path, d.header.Magic), d.Close())
+	d := &Dormant{file: f, data: data, header: (*wire.Dormant)(unsafe.Pointer(&data[0]))}
+	err = Guard(func() error {
+		d.build, d.version = d.header.Build, d.header.Version
+		if magic := atomic.LoadUint64(&d.header.Magic); magic != wire.DormantMagic {
+			return fmt.Errorf("%w: %s begins with %x", wire.ErrCorrupt, path, magic)
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, errors.Join(err, d.Close())
 	}
 	return d, nil
 }
@@ -50,16 +57,22 @@ func (d *Dormant) Left() bool {
 }
 
 // Build is the build id of the agent.
-func (d *Dormant) Build() [len(wire.Dormant{}.Build)]byte { return d.header.Build }
+func (d *Dormant) Build() [len(wire.Dormant{}.Build)]byte { return d.build }
 
 // Version is wire.Version of the agent.
-func (d *Dormant) Version() uint32 { return d.header.Version }
+func (d *Dormant) Version() uint32 { return d.version }
 
 // Collector is the process id of the clrprof that is attached, or was last.
-func (d *Dormant) Collector() int { return int(atomic.LoadUint32(&d.header.Collector)) }
+func (d *Dormant) Collector() int { return int(load(&d.header.Collector)) }
 
 // State is wire.DormantWaiting and so on.
-func (d *Dormant) State() uint32 { return atomic.LoadUint32(&d.header.State) }
+func (d *Dormant) State() uint32 { return load(&d.header.State) }
+
+// load reads a word of the file, 0 if it is not there any more.
+func load(word *uint32) (value uint32) {
+	_ = Guard(func() error { value = atomic.LoadUint32(word); return nil }) // then nobody answers there
+	return value
+}
 
 // Lock makes this process the one that is attached, until Close or its end. The error is ErrLocked if there is another.
 func (d *Dormant) Lock() error {
@@ -71,8 +84,10 @@ func (d *Dormant) Lock() error {
 	if err != nil {
 		return fmt.Errorf("lock the file of the agent: %w", err)
 	}
-	atomic.StoreUint32(&d.header.Collector, uint32(os.Getpid()))
-	return nil
+	return Guard(func() error {
+		atomic.StoreUint32(&d.header.Collector, uint32(os.Getpid()))
+		return nil
+	})
 }
 
 // Wanted is what a collector wants of a dormant agent.
@@ -89,7 +104,15 @@ type Wanted struct {
 }
 
 // Ask asks the agent for a recording. Lock must have succeeded. The number is that of the request.
-func (d *Dormant) Ask(w Wanted) (uint32, error) {
+func (d *Dormant) Ask(w Wanted) (request uint32, err error) {
+	err = Guard(func() error {
+		request, err = d.ask(w)
+		return err
+	})
+	return request, err
+}
+
+func (d *Dormant) ask(w Wanted) (uint32, error) {
 	if len(w.Directory) >= len(d.header.Directory) {
 		return 0, fmt.Errorf("the path %.100s… is longer than %d bytes", w.Directory, len(d.header.Directory)-1)
 	}
@@ -112,10 +135,10 @@ func (d *Dormant) Ask(w Wanted) (uint32, error) {
 
 // Answer says whether a request was dealt with, and why there is no recording: wire.FailureNone if there is one.
 func (d *Dormant) Answer(request uint32) (done bool, failure wire.Failure) {
-	if atomic.LoadUint32(&d.header.Answered) != request {
+	if load(&d.header.Answered) != request {
 		return false, wire.FailureNone
 	}
-	return true, wire.Failure(d.header.Failure)
+	return true, wire.Failure(load(&d.header.Failure))
 }
 
 // Close lets go of the file and of its lock.

@@ -24,11 +24,11 @@ func TestDormant(t *testing.T) {
 	if err := os.WriteFile(path, b.Bytes(), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	d, err := arena.OpenDormant(path)
+	d, err := openDormant(path)
 	if err != nil {
 		t.Fatal(err)
 	}
-	other, err := arena.OpenDormant(path)
+	other, err := openDormant(path)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -94,14 +94,23 @@ func TestDormantDamaged(t *testing.T) {
 		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		if d, err := arena.OpenDormant(path); !errors.Is(err, wire.ErrCorrupt) {
+		if d, err := openDormant(path); !errors.Is(err, wire.ErrCorrupt) {
 			t.Errorf("%d bytes: %v, %v", len(text), d, err)
 		}
 	}
-	if d, err := arena.OpenDormant(path + "-none"); !errors.Is(err, os.ErrNotExist) {
+	if d, err := openDormant(path + "-none"); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("none: %v, %v", d, err)
 	}
 }
 
 // textOf is a text of the file, and what is behind its zero byte if that is more than zeros.
 func textOf(field []uint8) string { return string(bytes.TrimRight(field, "\x00")) }
+
+// openDormant opens the file at a path as a collector does.
+func openDormant(path string) (*arena.Dormant, error) {
+	f, err := os.OpenFile(path, os.O_RDWR, 0)
+	if err != nil {
+		return nil, err
+	}
+	return arena.OpenDormant(f)
+}

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"os/signal"
 	"path/filepath"
@@ -22,6 +23,7 @@ import (
 	"github.com/clrprof/clrprof/internal/instrument"
 	"github.com/clrprof/clrprof/internal/launch"
 	"github.com/clrprof/clrprof/internal/quantity"
+	"github.com/clrprof/clrprof/internal/report/text"
 	"github.com/clrprof/clrprof/internal/session"
 )
 
@@ -158,11 +160,15 @@ func (a *attachFlags) run(e *environment, pid int) error {
 		return attachError(err)
 	}
 	defer process.Close()
+	options.Launch.MineFolder = userFolderOf(process)
 	spareMemory(e.getenv)
 	notes := newNotes(e.stderr)
 	defer survive(unix.SIGXFSZ)()
 	stop, stopWatching := untilSignal()
 	options.Stop = stop
+	options.OnHidden = func(err error) {
+		notes.say("clrprof ctl does not find this recording by the id of the process: name its session (%v)", err)
+	}
 	if !a.must {
 		options.WithoutLifetime = func() {
 			notes.say("process %d has background garbage collection, so objects cannot be followed: only "+
@@ -175,7 +181,7 @@ func (a *attachFlags) run(e *environment, pid int) error {
 		}
 		return collect.Attach(alsoOpened(o, func(path string) {
 			notes.say("recording process %d (%s) into %s: Ctrl-C, or clrprof ctl %d detach, ends the recording", pid,
-				process.Name, path, pid)
+				text.Printable(process.Name), path, pid)
 		}), process)
 	})
 	defer page.close()
@@ -298,28 +304,33 @@ func (a *attachFlags) options(pid int) (collect.Options, error) {
 			Lifetime: a.lifetime, FinalGC: a.finalGC, Roots: a.roots, Snapshot: a.snapshot,
 			RecordFirst: uint32(a.steer.first),
 			Time:        a.time, NoMemory: !a.memory, Instrument: a.plan.instrument, Rules: rules.Lines(),
-			Mine: a.plan.mineRules().Lines(), MineFolder: userFolderOf(pid, directory, command)},
+			Mine: a.plan.mineRules().Lines()},
 		Output: a.output, Name: targetName(command), Force: a.force, Filter: rules, Facts: facts, Begin: now,
 		Group: a.followGroups(), Sample: quantity.Nanoseconds(a.sample) * 1_000_000, Meters: a.meters,
 	}, nil
 }
 
-// userFolderOf is instrument.UserFolder of a process that runs, as it sees its files.
-func userFolderOf(pid int, directory string, command []string) string {
-	root := fmt.Sprintf("/proc/%d/root", pid)
-	path := ""
-	if i := slices.IndexFunc(command, isAssembly); filepath.Base(command[0]) == "dotnet" && i > 0 {
+// userFolderOf is instrument.UserFolder of a process that runs, as it sees its files and with its rights: the process
+// says itself what it runs.
+func userFolderOf(process *launch.Dormant) string {
+	path, command := "", commandOf(process.PID)
+	if i := slices.IndexFunc(command, isAssembly); len(command) > 0 && filepath.Base(command[0]) == "dotnet" && i > 0 {
 		path = command[i]
-	} else if host, err := os.Readlink(fmt.Sprintf("/proc/%d/exe", pid)); err == nil {
+	} else if host, err := os.Readlink(fmt.Sprintf("/proc/%d/exe", process.PID)); err == nil {
 		path = host + ".dll"
 	}
 	if !filepath.IsAbs(path) {
+		directory, err := os.Readlink(fmt.Sprintf("/proc/%d/cwd", process.PID))
+		if err != nil {
+			return ""
+		}
 		path = filepath.Join(directory, path)
 	}
-	if info, err := os.Stat(root + path); err != nil || !info.Mode().IsRegular() {
+	info, err := fs.Stat(process.Files(), strings.TrimPrefix(path, "/"))
+	if err != nil || !info.Mode().IsRegular() {
 		return ""
 	}
-	return strings.TrimPrefix(instrument.UserFolder(root+path), root)
+	return instrument.UserFolderOf(process.Files(), path)
 }
 
 func isAssembly(argument string) bool { return strings.HasSuffix(argument, ".dll") }

@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/pflag"
 	"golang.org/x/sys/unix"
 
+	"github.com/clrprof/clrprof/internal/control"
 	"github.com/clrprof/clrprof/internal/launch"
 	"github.com/clrprof/clrprof/internal/steer"
 )
@@ -176,7 +177,7 @@ func (w *readyFlag) wait(e *environment) error {
 
 // recorded returns the first process of a recording, if there is one.
 func recorded(path string) (pid int, is bool) {
-	answer, err := askRecorder(path, steer.Request{Command: steer.Status}, time.Second)
+	answer, err := askRecorder(control.Of(path), steer.Request{Command: steer.Status}, time.Second)
 	if err != nil || len(answer.Report.Processes) == 0 {
 		return 0, false // not yet, or it ends just now, which is seen another way
 	}

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"math"
@@ -16,6 +17,7 @@ import (
 	"github.com/clrprof/clrprof/internal/control"
 	"github.com/clrprof/clrprof/internal/quantity"
 	"github.com/clrprof/clrprof/internal/report"
+	"github.com/clrprof/clrprof/internal/report/text"
 	"github.com/clrprof/clrprof/internal/steer"
 )
 
@@ -89,11 +91,11 @@ func (c *ctlFlags) run(e *environment, name, command string, args []string) erro
 		request.Name = args[0]
 		request.Text = strings.Join(args[1:], "")
 	}
-	session, err := findRecording([]string{name})
+	peer, err := findRecording([]string{name})
 	if err != nil {
 		return err
 	}
-	answer, err := askRecorder(session, request, c.timeout)
+	answer, err := askRecorder(peer, request, c.timeout)
 	if err != nil {
 		return err
 	}
@@ -148,18 +150,27 @@ func steerHandler(queue *steer.Queue) control.Handler {
 	}
 }
 
-func askRecorder(session string, request steer.Request, wait time.Duration) (answer steer.Response, err error) {
-	client, err := ask(session, requestSteer, request)
+// askRecorder has a recording do something. What does not report on a recording is no answer.
+func askRecorder(peer control.Peer, request steer.Request, wait time.Duration) (answer steer.Response, err error) {
+	client, err := ask(peer, requestSteer, request)
 	if err != nil {
 		return answer, err
 	}
 	defer client.Close()
 	text, err := client.Next(wait)
-	if err != nil {
-		return answer, exit(exitUnreadable, fmt.Errorf("%s: %w", session, err))
+	if err == nil {
+		err = json.Unmarshal(text, &answer)
 	}
-	if err := json.Unmarshal(text, &answer); err != nil {
-		return answer, exit(exitUnreadable, fmt.Errorf("%s: the answer: %w", session, err))
+	if err == nil && answer.Error == "" && (answer.Report.PID <= 0 || answer.Report.Session == "") {
+		err = errors.New("what answers is no recording: the answer does not say what is recorded")
+	}
+	if err == nil {
+		if _, end := client.Next(wait); !errors.Is(end, io.EOF) {
+			err = fmt.Errorf("the answer has no end: %w", cmp.Or(end, errors.New("there is more than was asked for")))
+		}
+	}
+	if err != nil {
+		return steer.Response{}, exit(exitUnreadable, fmt.Errorf("%s: %w", peer.Session, err))
 	}
 	return answer, nil
 }
@@ -226,14 +237,15 @@ func writeStatus(w io.Writer, r *steer.Report) error {
 	if r.State == steer.StateCompleting {
 		state = "the recording has ended, and the session is being completed"
 	}
-	fmt.Fprintf(&b, "Session:   %s\nData:      %s\nState:     %s\n", r.Session, r.Modes, state)
+	fmt.Fprintf(&b, "Session:   %s\nData:      %s\nState:     %s\n", text.Printable(r.Session),
+		text.Printable(r.Modes), state)
 	fmt.Fprintf(&b, "Age:       %s, paused for %s of it\n", quantity.Nanoseconds(r.AgeNS),
 		quantity.Nanoseconds(r.PausedNS))
 	fmt.Fprintf(&b, "Collector: process %d\nMarks:     %d\nPauses:    %d\n", r.PID, r.Marks, r.Pauses)
 	writeTraceStatus(&b, r.Trace)
 	for _, p := range r.Processes {
-		fmt.Fprintf(&b, "Process %d: %s, .NET %s, %s; %s, %s in %s; the agent uses %s of %s", p.PID, p.Name, p.Runtime,
-			p.State,
+		fmt.Fprintf(&b, "Process %d: %s, .NET %s, %s; %s, %s in %s; the agent uses %s of %s", p.PID,
+			text.Printable(p.Name), text.Printable(p.Runtime), text.Printable(p.State),
 			plural(p.Threads, "thread", "threads"), quantity.Bytes(p.Bytes),
 			plural(int(p.Allocations), "object", "objects"), quantity.Bytes(p.Used), quantity.Bytes(p.Limit))
 		if p.Lost != 0 {
@@ -272,7 +284,7 @@ func writeBuffers(b *strings.Builder, buffers []steer.Buffer) {
 	before := "  buffers: "
 	for _, x := range buffers {
 		if x.Used != 0 {
-			fmt.Fprintf(b, "%s%s %s", before, x.Name, quantity.Bytes(x.Used))
+			fmt.Fprintf(b, "%s%s %s", before, text.Printable(x.Name), quantity.Bytes(x.Used))
 			before = ", "
 		}
 	}
@@ -285,7 +297,7 @@ func named(name string) string {
 	if name == "" {
 		return ""
 	}
-	return " " + name
+	return " " + text.Printable(name)
 }
 
 // offOf says why a level is off; "": it is on.

@@ -2,7 +2,6 @@ package cli
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"io"
 	"net"
@@ -21,9 +20,9 @@ import (
 const endPoll = 300 * time.Millisecond
 
 // watchRecording gives someone what another clrprof tells of its recording.
-func watchRecording(path string) web.Watch {
+func watchRecording(peer control.Peer) web.Watch {
 	return func(ctx context.Context, after uint64, send func(id uint64, message []byte) error) error {
-		c, err := control.Ask(path, requestLive, liveArguments{After: after})
+		c, err := peer.Ask(requestLive, liveArguments{After: after})
 		if err != nil {
 			return err
 		}
@@ -34,10 +33,10 @@ func watchRecording(path string) web.Watch {
 			if errors.Is(err, io.EOF) {
 				return nil
 			}
-			var m struct{ ID uint64 }
-			if err == nil {
-				err = json.Unmarshal(text, &m)
+			if err != nil {
+				return err
 			}
+			m, err := readMessage(text)
 			if err == nil {
 				err = send(m.ID, text)
 			}

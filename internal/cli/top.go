@@ -81,11 +81,11 @@ func (o *topFlags) run(e *environment, args []string) error {
 	if err != nil {
 		return err
 	}
-	path, err := findRecording(args)
+	peer, err := findRecording(args)
 	if err != nil {
 		return err
 	}
-	c, err := ask(path, requestLive, liveArguments{})
+	c, err := ask(peer, requestLive, liveArguments{})
 	if err != nil {
 		return err
 	}
@@ -105,6 +105,9 @@ func (o *topFlags) printJSON(e *environment, c *control.Client) error {
 		text, err := c.Next(0)
 		if errors.Is(err, io.EOF) {
 			return nil
+		}
+		if err == nil {
+			_, err = readMessage(text)
 		}
 		if err != nil {
 			return exit(exitUnreadable, err)
@@ -142,9 +145,17 @@ func nextMessage(c *control.Client) (*live.Message, error) {
 	if err != nil {
 		return nil, err
 	}
+	return readMessage(text)
+}
+
+// readMessage reads what a recording tells those who watch it.
+func readMessage(text []byte) (*live.Message, error) {
 	var m live.Message
 	if err := json.Unmarshal(text, &m); err != nil {
 		return nil, fmt.Errorf("a message of the recording: %w", err)
+	}
+	if !slices.Contains([]string{live.Start, live.Tick, live.End}, m.Event) || m.ID == 0 {
+		return nil, errors.New("what answers is no recording: it sends something else than messages of one")
 	}
 	return &m, nil
 }

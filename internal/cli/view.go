@@ -53,12 +53,12 @@ func newViewCommand(e *environment) *cobra.Command {
 
 func (v *viewFlags) run(e *environment, ctx context.Context, paths []string) error {
 	if len(paths) == 1 {
-		path, err := findRecording(paths)
+		peer, err := findRecording(paths)
 		if err != nil {
 			return err
 		}
-		if paths[0] = path; control.IsServed(path) {
-			return v.watch(e, ctx, path)
+		if paths[0] = peer.Session; peer.IsServed() {
+			return v.watch(e, ctx, peer)
 		}
 	}
 	var sessions []*session.Session
@@ -85,12 +85,12 @@ func (v *viewFlags) run(e *environment, ctx context.Context, paths []string) err
 }
 
 // watch shows a recording that goes on, and its session when it has ended.
-func (v *viewFlags) watch(e *environment, ctx context.Context, path string) error {
+func (v *viewFlags) watch(e *environment, ctx context.Context, peer control.Peer) error {
 	listener, err := net.Listen("tcp", v.listen)
 	if err != nil {
 		return usage("--listen %s: %w", v.listen, err)
 	}
-	server, err := web.NewLive(listener.Addr().String(), path, watchRecording(path))
+	server, err := web.NewLive(listener.Addr().String(), peer.Session, watchRecording(peer))
 	if err != nil {
 		listener.Close()
 		return err
@@ -99,7 +99,7 @@ func (v *viewFlags) watch(e *environment, ctx context.Context, path string) erro
 	defer stop()
 	ended := make(chan *session.Session, 1) // nil: it is not to be had
 	go func() {
-		s, err := finished(ctx, path)
+		s, err := finished(ctx, peer.Session)
 		if err == nil {
 			server.Finish(s)
 		}

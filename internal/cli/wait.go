@@ -48,15 +48,16 @@ func (c *ctlFlags) wait(name string, args []string) error {
 	case c.pid != 0:
 		return usage("clrprof ctl wait is about all processes: --process cannot be given")
 	}
-	path, err := c.waited(name)
+	peer, err := c.waited(name)
 	if err != nil {
 		return err
 	}
+	path := peer.Session
 	tick := time.NewTicker(waitLook)
 	defer tick.Stop()
 	begun := time.Now()
 	for {
-		is, err := c.isSo(path, args)
+		is, err := c.isSo(peer, args)
 		if err != nil {
 			return exit(exitUnreadable, fmt.Errorf("wait %s: %s: %w", args[0], path, err))
 		}
@@ -71,23 +72,23 @@ func (c *ctlFlags) wait(name string, args []string) error {
 }
 
 // waited is the session: one that is not there yet, too.
-func (c *ctlFlags) waited(name string) (string, error) {
+func (c *ctlFlags) waited(name string) (control.Peer, error) {
 	if _, err := strconv.Atoi(name); err != nil {
-		return name, nil
+		return control.Of(name), nil
 	}
 	return findRecording([]string{name})
 }
 
 // isSo says whether what is waited for is so. The error says why it never will be.
-func (c *ctlFlags) isSo(path string, args []string) (bool, error) {
-	stage, err := stageIfThere(path)
+func (c *ctlFlags) isSo(peer control.Peer, args []string) (bool, error) {
+	stage, err := stageIfThere(peer.Session)
 	if err != nil {
 		return false, err
 	}
 	over := stage != "" && stage != session.StageRecording
 	switch {
 	case args[0] == waitMark:
-		found, err := isMarked(path, args[1])
+		found, err := isMarked(peer.Session, args[1])
 		if found || err != nil || !over {
 			return found, err
 		}
@@ -95,13 +96,13 @@ func (c *ctlFlags) isSo(path string, args []string) (bool, error) {
 	case args[0] == waitEnd && stage == session.StageCutOff:
 		return false, ended(stage)
 	case args[0] == waitEnd:
-		return stage == session.StageComplete && !control.IsServed(path), nil
+		return stage == session.StageComplete && !peer.IsServed(), nil
 	case over:
 		return false, ended(stage)
-	case !control.IsServed(path):
+	case !peer.IsServed():
 		return false, nil // not yet
 	}
-	answer, err := askRecorder(path, steer.Request{Command: steer.Status}, c.timeout)
+	answer, err := askRecorder(peer, steer.Request{Command: steer.Status}, c.timeout)
 	if err != nil {
 		return false, nil // it ends just now, which the next look finds out
 	}

@@ -38,7 +38,7 @@ func (r *recordingTest) begin(filter collect.Filter) {
 		r.t.Fatal(err)
 	}
 	r.writer = w
-	r.recorder = collect.NewRecorder(w, r.dir, 0, filter)
+	r.recorder = collect.NewRecorderAt(w, r.dir, 0, filter)
 }
 
 func (r *recordingTest) sync(now quantity.Nanoseconds) {

@@ -4,7 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -100,7 +100,7 @@ func Attach(o Options, d *launch.Dormant) (Result, error) {
 	if err != nil {
 		return Result{}, errors.Join(err, directory.Remove())
 	}
-	file, err := createControl(directory.Path, o.Steer.first())
+	file, err := createControl(directory, o.Steer.first())
 	if err != nil {
 		return Result{}, errors.Join(err, out.discard(), directory.Remove())
 	}
@@ -114,7 +114,12 @@ func Attach(o Options, d *launch.Dormant) (Result, error) {
 		return res, errors.Join(fmt.Errorf("%w: %w", ErrWrite, err), directory.Remove())
 	}
 	res.Path = w.Path()
-	_ = directory.SetSession(res.Path) // without it others must know the path
+	known, err := launch.Announce(d.PID, res.Path)
+	if err == nil {
+		defer known.Remove()
+	} else if o.OnHidden != nil {
+		o.OnHidden(err)
+	}
 	start := Monotonic()
 	if err := a.begin(&o, directory); err != nil {
 		err = finish(err, w, directory, nil, &res)
@@ -123,7 +128,7 @@ func Attach(o Options, d *launch.Dormant) (Result, error) {
 	if o.Opened != nil {
 		o.Opened(res.Path)
 	}
-	err = record(o, w, directory.Path, start, file, a, nil, &res)
+	err = record(o, w, directory.Files(), start, file, a, nil, &res)
 	err = finish(err, w, directory, nil, &res)
 	return res, err
 }
@@ -131,9 +136,6 @@ func Attach(o Options, d *launch.Dormant) (Result, error) {
 // begin waits until the agent records. If it cannot, the error wraps ErrNotRecorded or ErrNoAnswer. Where it cannot
 // follow objects, and need not, the options say so afterwards.
 func (a attached) begin(o *Options, directory *launch.Directory) error {
-	if err := a.Give(filepath.Join(directory.Path, wire.ControlFile)); err != nil {
-		return fmt.Errorf("%w: %w", ErrNotRecorded, err)
-	}
 	failure, err := a.ask(o.Launch, directory)
 	if err == nil && failure == wire.FailureBackground && o.WithoutLifetime != nil {
 		o.WithoutLifetime()
@@ -181,9 +183,12 @@ func (a attached) failed(directory *launch.Directory, failure wire.Failure) erro
 		return fmt.Errorf("%w: the recordings of calls have left as much code in the memory of process %d as they "+
 			"may, a quarter of --memory-limit: restart it, or choose fewer functions by --include", ErrNotRecorded, a.PID)
 	case wire.FailureNoArena:
-		names, _ := filepath.Glob(filepath.Join(directory.Path, "*"+launch.FailedSuffix))
+		names, _ := directory.Files().Names() // without them the answer says something, too
+		slices.Sort(names)
 		for _, name := range names {
-			return fmt.Errorf("%w: %s", ErrNotRecorded, meaning(failedReason(filepath.Base(name))))
+			if strings.HasSuffix(name, launch.FailedSuffix) {
+				return fmt.Errorf("%w: %s", ErrNotRecorded, meaning(failedReason(name)))
+			}
 		}
 	}
 	return fmt.Errorf("%w: %s", ErrNotRecorded, meaning(failureReason(failure)))

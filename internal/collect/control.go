@@ -7,6 +7,7 @@ import (
 
 	"github.com/clrprof/clrprof/internal/arena"
 	"github.com/clrprof/clrprof/internal/instrument"
+	"github.com/clrprof/clrprof/internal/launch"
 	"github.com/clrprof/clrprof/internal/quantity"
 	"github.com/clrprof/clrprof/internal/session"
 	"github.com/clrprof/clrprof/internal/steer"
@@ -206,8 +207,12 @@ func (r *Recorder) steer(file *arena.Control, first steer.Level) {
 
 // createControl makes the file by which agents learn what is to be recorded; first: what the level of all is at
 // first.
-func createControl(directory string, first steer.Level) (*arena.Control, error) {
-	file, err := arena.CreateControl(directory)
+func createControl(directory *launch.Directory, first steer.Level) (*arena.Control, error) {
+	f, err := directory.Files().Create(wire.ControlFile)
+	if err != nil {
+		return nil, fmt.Errorf("make the control file: %w", err)
+	}
+	file, err := arena.CreateControl(f)
 	if err == nil {
 		file.Begin(first.Stopped, first.Suspended)
 	}

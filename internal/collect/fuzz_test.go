@@ -106,7 +106,7 @@ func recordBytes(dir, path string) error {
 	if err != nil {
 		return err
 	}
-	r := collect.NewRecorder(w, dir, 0, instrument.NewRules([]string{"App*", "Library"}, []string{"*.Line"}))
+	r := collect.NewRecorderAt(w, dir, 0, instrument.NewRules([]string{"App*", "Library"}, []string{"*.Line"}))
 	for _, now := range []quantity.Nanoseconds{2000, 3000} {
 		if err == nil {
 			err = r.Sync(now)

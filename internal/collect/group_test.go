@@ -102,7 +102,7 @@ func TestArenaAmong(t *testing.T) {
 // TestWatch: arenas that appear are announced, in whatever way they get their names.
 func TestWatch(t *testing.T) {
 	directory := t.TempDir()
-	w := newWatch(directory)
+	w := newWatch(folder(t, directory))
 	defer w.close()
 	if w.file == nil {
 		t.Skip("the kernel watches no more directories for this user")
@@ -125,8 +125,16 @@ func TestWatch(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if none := newWatch(filepath.Join(directory, "none")); none.file != nil || none.close() != nil {
-		t.Error("a directory that is not there is watched")
+	gone := filepath.Join(directory, "gone")
+	if err := os.Mkdir(gone, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	files := folder(t, gone)
+	if err := os.Remove(gone); err != nil {
+		t.Fatal(err)
+	}
+	if none := newWatch(files); none.close() != nil {
+		t.Error("a directory that is not there any more")
 	}
 }
 

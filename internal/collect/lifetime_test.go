@@ -50,7 +50,7 @@ func newRecording(t *testing.T) *recordingTest {
 		t.Fatal(err)
 	}
 	directory := t.TempDir()
-	r := &recordingTest{NewRecorder(w, directory, 0, Filter{}), t, directory, w, 0}
+	r := &recordingTest{NewRecorderAt(w, directory, 0, Filter{}), t, directory, w, 0}
 	t.Cleanup(func() {
 		if err := errors.Join(r.Close(), w.Close()); err != nil {
 			t.Error(err)

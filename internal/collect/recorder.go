@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -18,6 +17,7 @@ import (
 	"github.com/clrprof/clrprof/internal/launch"
 	"github.com/clrprof/clrprof/internal/quantity"
 	"github.com/clrprof/clrprof/internal/recording"
+	"github.com/clrprof/clrprof/internal/safefs"
 	"github.com/clrprof/clrprof/internal/session"
 	"github.com/clrprof/clrprof/internal/wire"
 )
@@ -36,7 +36,7 @@ func clockTime(clock int32) quantity.Nanoseconds {
 // Recorder writes the arenas of a directory into a session.
 type Recorder struct {
 	rec       *recording.Recording
-	directory string
+	files     *safefs.Dir          // of the arenas
 	start     quantity.Nanoseconds // of the session, on the Monotonic clock
 	filter    Filter
 	processes map[string]*process // by arena file name
@@ -63,9 +63,9 @@ type Recorder struct {
 	tracer      *tracer // nil: no call trace is taken out of the arenas
 }
 
-// NewRecorder records the arenas that appear in directory. Start is the session's time zero.
-func NewRecorder(w *session.Writer, directory string, start quantity.Nanoseconds, filter Filter) *Recorder {
-	return &Recorder{rec: recording.New(w), directory: directory, start: start, filter: filter,
+// NewRecorder records the arenas that appear in a folder, which stays the caller's. Start is the session's time zero.
+func NewRecorder(w *session.Writer, files *safefs.Dir, start quantity.Nanoseconds, filter Filter) *Recorder {
+	return &Recorder{rec: recording.New(w), files: files, start: start, filter: filter,
 		processes: map[string]*process{}, failed: map[string]*failed{}, alive: alive, allowed: allowedMemory,
 		outer: func(inner int) int { return inner }}
 }
@@ -127,7 +127,7 @@ func (r *Recorder) sync(now quantity.Nanoseconds, last bool) error {
 		r.samples.sampler.end()
 	}
 	end := max(0, now-r.start) // a directory to recover can be older than the machine's last start
-	return r.rec.Batch(func() error {
+	return r.batch(func() error {
 		for _, name := range r.failures {
 			if err := r.failed[name].write(r, end); err != nil {
 				return err
@@ -198,6 +198,11 @@ func (r *Recorder) report(part, row, rows int) {
 // OnNamed makes the recorder call fn in its last look: see Options.
 func (r *Recorder) OnNamed(fn func(*session.Session)) { r.onNamed = fn }
 
+// batch writes what fn reads of arenas, all or nothing.
+func (r *Recorder) batch(fn func() error) error {
+	return r.rec.Batch(func() error { return arena.Guard(fn) })
+}
+
 // isStillNamed says whether that was called, and nothing came since that names and lines are made from.
 func (r *Recorder) isStillNamed() bool { return r.named != 0 && r.named == r.rec.Described() }
 
@@ -223,13 +228,12 @@ func (r *Recorder) Close() error {
 
 // findArenas opens arenas that have appeared since the last call, in the order of their processes' start.
 func (r *Recorder) findArenas() error {
-	entries, err := os.ReadDir(r.directory)
+	names, err := r.files.Names()
 	if err != nil {
 		return fmt.Errorf("look for arenas: %w", err)
 	}
 	var found []string
-	for _, e := range entries {
-		name := e.Name()
+	for _, name := range names {
 		isNew := r.processes[name] == nil && r.failed[name] == nil
 		if isNew && (strings.HasSuffix(name, launch.ArenaSuffix) || strings.HasSuffix(name, launch.FailedSuffix)) {
 			found = append(found, name)
@@ -250,8 +254,13 @@ func (r *Recorder) addProcess(name string) error {
 		r.failures = append(r.failures, name)
 		return nil
 	}
-	a, err := arena.Open(filepath.Join(r.directory, name))
+	a, err := openArena(r.files, name)
 	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if errors.Is(err, errNoArena) {
+		r.failed[name] = newFailed(r.rec.NewProcess(), name, r.start)
+		r.failures = append(r.failures, name)
 		return nil
 	}
 	if err != nil {
@@ -264,6 +273,22 @@ func (r *Recorder) addProcess(name string) error {
 		r.meters.addProcess(p.rec.ID(), &p.measured, a, r.outer(int(header.PID)))
 	}
 	return nil
+}
+
+// errNoArena means that what has the name of an arena cannot be one: no agent makes it.
+var errNoArena = errors.New("no arena")
+
+// openArena opens an arena of a folder. The error wraps errNoArena if it is no regular file, or is another user's.
+func openArena(files *safefs.Dir, name string) (*arena.Arena, error) {
+	f, err := files.Open(name)
+	if err == nil {
+		return arena.Map(f)
+	}
+	if errors.Is(err, safefs.ErrNotRegular) || errors.Is(err, safefs.ErrOwner) || errors.Is(err, unix.ELOOP) ||
+		errors.Is(err, unix.EXDEV) {
+		err = fmt.Errorf("%w: %w", errNoArena, err)
+	}
+	return nil, err
 }
 
 // compareStarts brings files of arenas into the order of their processes' start.

@@ -18,7 +18,12 @@ type left struct {
 // readLeft reads what a killed collector had changed, and what the global level was before that. Of more changes than
 // the file holds the earliest are not known, nor when they were.
 func (r *Recorder) readLeft() {
-	file, err := arena.ReadControl(r.directory)
+	f, err := r.files.Open(wire.ControlFile)
+	if err != nil {
+		return // there is none, or no collector made it
+	}
+	defer f.Close() // nothing was written
+	file, err := arena.ReadControl(f)
 	if err != nil {
 		return // a collector of an older version, or a disk that was full: nothing was paused as far as is known
 	}

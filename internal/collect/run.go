@@ -18,6 +18,7 @@ import (
 	"github.com/clrprof/clrprof/internal/live"
 	"github.com/clrprof/clrprof/internal/quantity"
 	"github.com/clrprof/clrprof/internal/recording"
+	"github.com/clrprof/clrprof/internal/safefs"
 	"github.com/clrprof/clrprof/internal/session"
 	"github.com/clrprof/clrprof/internal/steer"
 )
@@ -53,6 +54,8 @@ type Options struct {
 	OnBusy  func()                   // another process reads the session and keeps it from being written; may be nil
 	// the process to attach to does not let objects be followed, and is recorded without; nil: then it is not recorded
 	WithoutLifetime func()
+	// others do not find the recording of a process that is attached to by its id, and why; may be nil
+	OnHidden func(error)
 	// the target ended, and the session, which can be read until this returns, has all that names and lines are made
 	// from: see Result.Named; may be nil
 	OnNamed func(*session.Session)
@@ -109,7 +112,7 @@ func Run(o Options) (Result, error) {
 		return Result{}, errors.Join(err, out.discard(), directory.Remove())
 	}
 	defer traced.close()
-	file, err := createControl(directory.Path, o.Steer.first())
+	file, err := createControl(directory, o.Steer.first())
 	if err != nil {
 		return Result{}, errors.Join(err, out.discard(), traced.discard(), directory.Remove())
 	}
@@ -133,7 +136,7 @@ func Run(o Options) (Result, error) {
 			o.Opened(res.Path)
 		}
 		_ = directory.SetSession(res.Path) // without it others must know the path
-		err = record(o, w, directory.Path, start, file, command{target}, traced, &res)
+		err = record(o, w, directory.Files(), start, file, command{target}, traced, &res)
 	} else {
 		err = fmt.Errorf("%w: %w", ErrWrite, err)
 	}
@@ -177,13 +180,23 @@ func (res *Result) wait(t *launch.Target, stop <-chan struct{}) {
 	}
 }
 
-func record(o Options, w *session.Writer, directory string, start quantity.Nanoseconds, file *arena.Control,
+// record records until the target has ended, or the recording has.
+func record(o Options, w *session.Writer, files *safefs.Dir, start quantity.Nanoseconds, file *arena.Control,
+	t subject, traced *tracer, res *Result) error {
+	err := arena.Guard(func() error { return recordFiles(o, w, files, start, file, t, traced, res) })
+	if errors.Is(err, arena.ErrShortened) && !errors.Is(err, ErrWrite) {
+		err = fmt.Errorf("%w: %w", ErrWrite, err)
+	}
+	return err
+}
+
+func recordFiles(o Options, w *session.Writer, files *safefs.Dir, start quantity.Nanoseconds, file *arena.Control,
 	t subject, traced *tracer, res *Result) error {
 	w.OnBusy = o.OnBusy
 	if err := w.SetInfo(o.Facts); err != nil {
 		return fmt.Errorf("%w: %w", ErrWrite, err)
 	}
-	r := NewRecorder(w, directory, start, o.Filter)
+	r := NewRecorder(w, files, start, o.Filter)
 	t.Prepare(r)
 	r.trace(traced)
 	r.take(o)
@@ -197,7 +210,7 @@ func record(o Options, w *session.Writer, directory string, start quantity.Nanos
 		<-t.Done()
 		ended <- Monotonic()
 	}()
-	groups := o.watchGroups(directory)
+	groups := o.watchGroups(files)
 	defer groups.close()
 	for age, spent := quantity.Nanoseconds(0), quantity.Nanoseconds(0); ; {
 		// only what is synced after the target's end is all there is
@@ -277,11 +290,11 @@ func (res *Result) end(t subject, file *arena.Control, h *controller,
 }
 
 // watchGroups watches for processes that appear, if their control groups or meters matter.
-func (o *Options) watchGroups(directory string) *watch {
+func (o *Options) watchGroups(files *safefs.Dir) *watch {
 	if o.Group == nil && len(o.Meters) == 0 {
 		return &watch{}
 	}
-	return newWatch(directory)
+	return newWatch(files)
 }
 
 // rest waits until the slice ends or, with it, the recording: the target has ended, or nobody wants to wait for it any
@@ -466,7 +479,7 @@ func Recover(directory, output string, force bool, facts map[string]string) (Rec
 	if err != nil {
 		return Recovered{}, err
 	}
-	r := NewRecorder(w, directory, firstStart(directory), Filter{})
+	r := NewRecorder(w, d.Files(), firstStart(d.Files()), Filter{})
 	r.late = true
 	r.readLeft()
 	out := Recovered{TraceErr: r.reopenTrace(d.Trace())}
@@ -474,7 +487,7 @@ func Recover(directory, output string, force bool, facts map[string]string) (Rec
 	r.tracer.drainLast()
 	err = w.SetInfo(facts)
 	if err == nil {
-		err = r.SyncLast(Monotonic())
+		err = arena.Guard(func() error { return r.SyncLast(Monotonic()) })
 	}
 	if err == nil && r.Processes() == 0 {
 		err = fmt.Errorf("%s holds no arenas: name the directory that clrprof run printed", directory)
@@ -497,6 +510,7 @@ func Recover(directory, output string, force bool, facts map[string]string) (Rec
 		return Recovered{}, errors.Join(err, out.Claim.Release(), os.Remove(output))
 	}
 	_ = d.RemoveSocket() // the recording is written; who makes one of that name replaces it
+	launch.RemoveAnnounced(launch.Bases())
 	if out.Running {
 		return out, nil
 	}
@@ -504,11 +518,11 @@ func Recover(directory, output string, force bool, facts map[string]string) (Rec
 }
 
 // firstStart is when the first process of the directory began.
-func firstStart(directory string) quantity.Nanoseconds {
-	names, _ := filepath.Glob(filepath.Join(directory, "*"+launch.ArenaSuffix))
+func firstStart(files *safefs.Dir) quantity.Nanoseconds {
+	names, _ := files.Names() // the recorder says what is wrong
 	first := Monotonic()
 	for _, name := range names {
-		if s := quantity.Nanoseconds(startOf(filepath.Base(name))); s > 0 {
+		if s := quantity.Nanoseconds(startOf(name)); s > 0 && strings.HasSuffix(name, launch.ArenaSuffix) {
 			first = min(first, s)
 		}
 	}

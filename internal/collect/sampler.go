@@ -2,8 +2,6 @@ package collect
 
 import (
 	"io/fs"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -13,6 +11,7 @@ import (
 	"github.com/clrprof/clrprof/internal/counter"
 	"github.com/clrprof/clrprof/internal/launch"
 	"github.com/clrprof/clrprof/internal/quantity"
+	"github.com/clrprof/clrprof/internal/safefs"
 	"github.com/clrprof/clrprof/internal/wire"
 )
 
@@ -20,15 +19,15 @@ import (
 // timings takes seconds, in which nothing would be sampled. It finds the arenas itself and maps them once more, so that
 // it shares nothing with who looks at them but the list of samples. A nil sampler makes none.
 type sampler struct {
-	directory string
-	interval  quantity.Nanoseconds
-	start     quantity.Nanoseconds // of the session
-	root      fs.FS
-	alive     func(pid int) bool
-	outer     func(inner int) int
-	now       func() quantity.Nanoseconds
-	wait      func(until quantity.Nanoseconds) <-chan time.Time
-	arenas    map[string]*arena.Arena // by file name; nil: there is nothing to sample there, or not any more
+	files    *safefs.Dir
+	interval quantity.Nanoseconds
+	start    quantity.Nanoseconds // of the session
+	root     fs.FS
+	alive    func(pid int) bool
+	outer    func(inner int) int
+	now      func() quantity.Nanoseconds
+	wait     func(until quantity.Nanoseconds) <-chan time.Time
+	arenas   map[string]*arena.Arena // by file name; nil: there is nothing to sample there, or not any more
 
 	lock    sync.Mutex
 	made    []sample      // that nobody has taken: some kilobytes each, and as many as fit into the longest look
@@ -52,7 +51,7 @@ type processSample struct {
 }
 
 func (r *Recorder) newSampler(interval quantity.Nanoseconds, root fs.FS) *sampler {
-	return &sampler{directory: r.directory, interval: interval, start: r.start, root: root, alive: r.alive,
+	return &sampler{files: r.files, interval: interval, start: r.start, root: root, alive: r.alive,
 		outer: r.outer, now: Monotonic, arenas: map[string]*arena.Arena{},
 		wait: func(until quantity.Nanoseconds) <-chan time.Time {
 			return time.After(time.Duration(until - Monotonic()))
@@ -136,12 +135,18 @@ func (s *sampler) sample(now quantity.Nanoseconds) sample {
 	out := sample{at: now}
 	for _, name := range s.names() {
 		a := s.arenas[name]
-		header, err := a.Header()
+		var header *wire.Header
+		var values []wire.MeterValue
+		err := arena.Guard(func() (err error) {
+			header, err = a.Header()
+			values = meterValues(a)
+			return err
+		})
 		if err != nil || wire.State(header.State) == wire.StateDetached || !s.alive(int(header.PID)) {
 			s.forget(name) // what is wrong with an arena is said when it is read
 			continue
 		}
-		out.processes = append(out.processes, processSample{name, meterValues(a),
+		out.processes = append(out.processes, processSample{name, values,
 			counter.Process(s.root, s.outer(int(header.PID)))})
 	}
 	if len(out.processes) != 0 {
@@ -152,18 +157,17 @@ func (s *sampler) sample(now quantity.Nanoseconds) sample {
 
 // names returns the arenas of processes that may run, in the order of their start, and opens those that are new.
 func (s *sampler) names() (names []string) {
-	entries, err := os.ReadDir(s.directory)
+	all, err := s.files.Names()
 	if err != nil {
 		return nil // the recorder, which looks for arenas too, says so
 	}
-	for _, e := range entries {
-		name := e.Name()
+	for _, name := range all {
 		a, known := s.arenas[name]
 		if !strings.HasSuffix(name, launch.ArenaSuffix) || (known && a == nil) {
 			continue
 		}
 		if !known {
-			if a, err = arena.Open(filepath.Join(s.directory, name)); err != nil {
+			if a, err = openArena(s.files, name); err != nil {
 				s.arenas[name] = nil
 				continue
 			}

@@ -4,8 +4,6 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	"os"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -14,6 +12,7 @@ import (
 	"github.com/clrprof/clrprof/internal/launch"
 	"github.com/clrprof/clrprof/internal/quantity"
 	"github.com/clrprof/clrprof/internal/recording"
+	"github.com/clrprof/clrprof/internal/safefs"
 	"github.com/clrprof/clrprof/internal/session"
 )
 
@@ -32,10 +31,10 @@ func (r *Recorder) Snapshots() error {
 	for _, name := range r.names {
 		last[r.processes[name].pid] = r.processes[name]
 	}
-	return r.rec.Batch(func() error {
+	return r.batch(func() error {
 		for _, name := range r.names {
 			if p := r.processes[name]; last[p.pid] == p {
-				if err := p.readSnapshots(r.directory); err != nil {
+				if err := p.readSnapshots(r.files); err != nil {
 					return fmt.Errorf("record the heap of arena %s: %w", name, err)
 				}
 			}
@@ -46,26 +45,32 @@ func (r *Recorder) Snapshots() error {
 
 // readSnapshots writes the rows of the snapshot of a process. An agent leaves one at most; of several, which processes
 // of one pid left, the last counts. One that is not complete, or too large for the memory, is a loss.
-func (p *process) readSnapshots(directory string) error {
-	paths, err := filepath.Glob(filepath.Join(directory, strconv.Itoa(int(p.inner()))+"-*"+launch.SnapshotSuffix))
-	if err != nil || len(paths) == 0 {
+func (p *process) readSnapshots(files *safefs.Dir) error {
+	names, err := files.Names()
+	if err != nil {
 		return err
 	}
-	path := slices.MaxFunc(paths, func(a, b string) int {
-		return cmp.Or(cmp.Compare(len(a), len(b)), cmp.Compare(a, b))
+	prefix := strconv.Itoa(int(p.inner())) + "-"
+	names = slices.DeleteFunc(names, func(name string) bool {
+		return !strings.HasPrefix(name, prefix) || !strings.HasSuffix(name, launch.SnapshotSuffix)
 	})
-	st, err := os.Lstat(path)
-	if err != nil || !st.Mode().IsRegular() {
+	if len(names) == 0 {
+		return nil
+	}
+	f, err := files.Open(slices.MaxFunc(names, func(a, b string) int {
+		return cmp.Or(cmp.Compare(len(a), len(b)), cmp.Compare(a, b))
+	}))
+	if err != nil { // no agent makes what cannot be opened
+		return p.rec.AddLoss(session.LossSnapshot)
+	}
+	defer f.Close()
+	st, err := f.Stat()
+	if err != nil {
 		return err
 	}
 	if !fits(st.Size()) {
 		return p.rec.AddLoss(session.LossSnapshot)
 	}
-	f, err := os.Open(path)
-	if err != nil {
-		return err
-	}
-	defer f.Close()
 	heap, err := heapgraph.Read(f, st.Size())
 	if errors.Is(err, heapgraph.ErrIncomplete) || errors.Is(err, heapgraph.ErrCorrupt) {
 		return p.rec.AddLoss(session.LossSnapshot)

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -17,6 +16,7 @@ import (
 	"github.com/clrprof/clrprof/internal/launch"
 	"github.com/clrprof/clrprof/internal/quantity"
 	"github.com/clrprof/clrprof/internal/recording"
+	"github.com/clrprof/clrprof/internal/safefs"
 	"github.com/clrprof/clrprof/internal/steer"
 	"github.com/clrprof/clrprof/internal/wire"
 )
@@ -39,23 +39,25 @@ const (
 
 // tracer takes events out of arenas, beside the recorder, which may be writing for a long time.
 type tracer struct {
-	directory string
-	store     *calltrace.Store
-	arenas    map[string]*tracedArena // by file name
-	stop      chan struct{}
-	done      chan struct{}
-	err       error // of the tracer's own work: what it was about is in Run's result
-	fill      atomic.Pointer[steer.Trace]
+	files  *safefs.Dir
+	store  *calltrace.Store
+	arenas map[string]*tracedArena // by file name
+	stop   chan struct{}
+	done   chan struct{}
+	err    error // of the tracer's own work: what it was about is in Run's result
+	fill   atomic.Pointer[steer.Trace]
 }
 
 type tracedArena struct {
 	arena *arena.Arena
 	key   calltrace.Key
 	freed uint64
+
+	shortened bool // by its process: nothing more can be read
 }
 
-func newTracer(directory string, store *calltrace.Store) *tracer {
-	t := &tracer{directory: directory, store: store, arenas: map[string]*tracedArena{}}
+func newTracer(files *safefs.Dir, store *calltrace.Store) *tracer {
+	t := &tracer{files: files, store: store, arenas: map[string]*tracedArena{}}
 	t.tell()
 	return t
 }
@@ -73,7 +75,7 @@ func createTracer(d *launch.Directory, o Trace) (*tracer, error) {
 		return nil, fmt.Errorf("%w: the call trace: %w", ErrWrite, err)
 	}
 	_ = d.SetTrace(o.Path) // without it only what is not recovered is lost
-	return newTracer(d.Path, store), nil
+	return newTracer(d.Files(), store), nil
 }
 
 // discard removes the file of a recording that has none.
@@ -102,7 +104,7 @@ func (t *tracer) halt() {
 
 func (t *tracer) work(stop <-chan struct{}) {
 	defer close(t.done)
-	w := newWatch(t.directory)
+	w := newWatch(t.files)
 	defer w.close()
 	ticker := time.NewTicker(drainInterval)
 	defer ticker.Stop()
@@ -148,23 +150,23 @@ func (t *tracer) note(err error) {
 
 // find opens the arenas that are new. One that is damaged is the recorder's affair.
 func (t *tracer) find() error {
-	entries, err := os.ReadDir(t.directory)
+	names, err := t.files.Names()
 	if err != nil {
 		return fmt.Errorf("look for arenas: %w", err)
 	}
-	for _, e := range entries {
-		name := e.Name()
+	for _, name := range names {
 		if t.arenas[name] != nil || !strings.HasSuffix(name, launch.ArenaSuffix) {
 			continue
 		}
-		a, err := arena.Open(filepath.Join(t.directory, name))
-		if errors.Is(err, fs.ErrNotExist) || errors.Is(err, wire.ErrCorrupt) {
+		a, err := openArena(t.files, name)
+		if errors.Is(err, fs.ErrNotExist) || errors.Is(err, wire.ErrCorrupt) || errors.Is(err, errNoArena) {
 			continue
 		}
 		if err != nil {
 			return err
 		}
-		h, err := a.Header()
+		var h *wire.Header
+		err = arena.Guard(func() (err error) { h, err = a.Header(); return err })
 		if err != nil {
 			t.note(a.Close())
 			continue
@@ -188,7 +190,18 @@ func (t *tracer) names() []string {
 func (t *tracer) drain(last bool) bool {
 	found := false
 	for _, name := range t.names() {
-		found = t.arenas[name].drain(t.store, last, t.note) || found
+		a := t.arenas[name]
+		if a.shortened {
+			continue
+		}
+		err := arena.Guard(func() error {
+			found = a.drain(t.store, last, t.note) || found
+			return nil
+		})
+		if err != nil {
+			a.shortened = true
+			t.note(err)
+		}
 	}
 	return found
 }
@@ -234,7 +247,7 @@ func (r *Recorder) reopenTrace(path string) error {
 	}
 	store, err := calltrace.Open(path)
 	if err == nil {
-		r.tracer = newTracer(r.directory, store)
+		r.tracer = newTracer(r.files, store)
 	}
 	return err
 }

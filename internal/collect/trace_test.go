@@ -39,7 +39,7 @@ func TestDrain(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer store.Close()
-	tr := newTracer(dir, store)
+	tr := newTracer(folder(t, dir), store)
 	defer tr.close()
 	tr.note(tr.find())
 	if !tr.drain(false) || tr.drain(false) || store.Events() != 3+wire.TraceChunkEvents {

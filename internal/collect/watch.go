@@ -3,12 +3,14 @@ package collect
 import (
 	"bytes"
 	"encoding/binary"
+	"fmt"
 	"os"
 
 	"golang.org/x/sys/unix"
 
 	"github.com/clrprof/clrprof/internal/launch"
 	"github.com/clrprof/clrprof/internal/quantity"
+	"github.com/clrprof/clrprof/internal/safefs"
 )
 
 // watch tells when an arena appears in a directory.
@@ -18,13 +20,14 @@ type watch struct {
 }
 
 // newWatch watches a directory until it is closed.
-func newWatch(directory string) *watch {
+func newWatch(files *safefs.Dir) *watch {
 	w := &watch{appeared: make(chan struct{}, 1)}
 	fd, err := unix.InotifyInit1(unix.IN_CLOEXEC | unix.IN_NONBLOCK)
 	if err != nil {
 		return w
 	}
 	w.file = os.NewFile(uintptr(fd), "inotify")
+	directory := fmt.Sprintf("/proc/self/fd/%d", files.File().Fd())
 	if _, err := unix.InotifyAddWatch(fd, directory, unix.IN_CREATE|unix.IN_MOVED_TO); err != nil {
 		_ = w.close() // as if there were none
 		w.file = nil

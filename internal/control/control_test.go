@@ -20,7 +20,7 @@ func serve(t *testing.T, handlers map[string]Handler) string {
 	if err := os.Mkdir(dir, 0o700); err != nil {
 		t.Fatal(err)
 	}
-	session := filepath.Join(dir, "app.clrprof")
+	session := newSession(t, dir)
 	s, err := Listen(session, handlers)
 	if err != nil {
 		t.Fatal(err)
@@ -33,6 +33,16 @@ func serve(t *testing.T, handlers map[string]Handler) string {
 			t.Errorf("the socket is still there: %v", err)
 		}
 	})
+	return session
+}
+
+// newSession makes a session, which has its file before it has a socket.
+func newSession(t *testing.T, dir string) string {
+	t.Helper()
+	session := filepath.Join(dir, "app.clrprof")
+	if err := os.WriteFile(session, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
 	return session
 }
 
@@ -82,7 +92,7 @@ func TestAnswers(t *testing.T) {
 		t.Errorf("a second one: %v", err)
 	}
 	link := filepath.Join(t.TempDir(), "link")
-	if err := errors.Join(os.WriteFile(session, nil, 0o600), os.Symlink(session, link)); err != nil {
+	if err := os.Symlink(session, link); err != nil {
 		t.Fatal(err)
 	}
 	if out, err := ask(t, link, "twice", 3); err != nil || len(out) != 2 {
@@ -95,6 +105,7 @@ func TestNobody(t *testing.T) {
 	if _, err := Ask(session, "x", nil); !errors.Is(err, ErrNoRecording) {
 		t.Errorf("%v", err)
 	}
+	newSession(t, filepath.Dir(session))
 	l, err := net.ListenUnix("unix", &net.UnixAddr{Name: session + Suffix, Net: "unix"})
 	if err != nil {
 		t.Fatal(err)
@@ -118,7 +129,7 @@ func TestIsServed(t *testing.T) {
 	if session := serve(t, nil); !IsServed(session) {
 		t.Error("a recording is not seen")
 	}
-	left := filepath.Join(t.TempDir(), "left.clrprof")
+	left := newSession(t, t.TempDir())
 	if IsServed(left) {
 		t.Error("there is none")
 	}
@@ -217,7 +228,7 @@ func TestGone(t *testing.T) {
 
 // TestClose: a handler that does not end by itself does when the server's patience ends.
 func TestClose(t *testing.T) {
-	session := filepath.Join(t.TempDir(), "app.clrprof")
+	session := newSession(t, t.TempDir())
 	began := make(chan bool)
 	s, err := Listen(session,
 		map[string]Handler{"wait": func(ctx context.Context, _ json.RawMessage, _ func(any) error) error {

@@ -3,9 +3,7 @@ package control
 import (
 	"errors"
 	"io/fs"
-	"net"
 	"os"
-	"syscall"
 
 	"golang.org/x/sys/unix"
 )
@@ -18,24 +16,32 @@ func RemoveLeft(session string) error {
 		return err
 	}
 	defer a.close()
-	before, err := os.Lstat(a.path())
+	_, err = a.removeLeft()
+	return err
+}
+
+// removeLeft also says whether the name is free now.
+func (a address) removeLeft() (free bool, err error) {
+	found, st, err := a.find()
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil
+		return true, nil
+	}
+	if errors.Is(err, errNoSocket) {
+		return false, nil
 	}
 	if err != nil {
-		return err
+		return false, err
 	}
-	if st, ok := before.Sys().(*syscall.Stat_t); !ok || before.Mode().Type() != fs.ModeSocket ||
-		int(st.Uid) != os.Geteuid() {
-		return nil
+	defer found.Close() // nothing was written
+	if int(st.Uid) != os.Geteuid() {
+		return false, nil
 	}
-	conn, err := net.DialUnix("unix", nil, a.unix())
+	conn, err := dial(found)
 	if err == nil {
-		return conn.Close()
+		return false, conn.Close()
 	}
-	if after, statErr := os.Lstat(a.path()); !errors.Is(err, unix.ECONNREFUSED) || statErr != nil ||
-		!os.SameFile(before, after) {
-		return nil
+	if !errors.Is(err, unix.ECONNREFUSED) {
+		return false, nil
 	}
-	return os.Remove(a.path())
+	return true, a.remove(st)
 }

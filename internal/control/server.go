@@ -10,6 +10,7 @@ import (
 	"net"
 	"os"
 	"sync"
+	"syscall"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -22,12 +23,19 @@ const (
 	// MaxClients is how many are served at once: more than there are people at one recording.
 	MaxClients = 64
 
+	// MaxLine is how many bytes a line of an answer has at most. The longest, the status of a process with many
+	// thousands of threads, have a tenth of that.
+	MaxLine = 16 << 20
+
 	requestTime = 5 * time.Second // for a request of one line
 	writeTime   = 5 * time.Second // for a line of the answer
+
+	// aliveTime is after which time without a line the server says that it is still there.
+	aliveTime = 5 * time.Second
 )
 
 // ErrListened means that another recording serves the session's socket.
-var ErrListened = errors.New("another recording has the socket")
+var ErrListened = errors.New("another recording, or another file, has the name of the socket")
 
 // Handler answers a request. Each call of send sends one value; an error that it returns ends the answer. The context
 // ends with the client's connection, and when the server is closed.
@@ -38,6 +46,7 @@ type Server struct {
 	handlers map[string]Handler
 	listener *net.UnixListener
 	address  address
+	made     *unix.Stat_t // the socket's file
 	context  context.Context
 	cancel   context.CancelFunc
 	clients  sync.WaitGroup
@@ -50,45 +59,56 @@ func Listen(session string, handlers map[string]Handler) (*Server, error) {
 	if err != nil {
 		return nil, fmt.Errorf("make the socket of the session: %w", err)
 	}
-	listener, err := listen(a)
+	listener, made, err := listen(a)
 	if err != nil {
 		a.close()
 		return nil, fmt.Errorf("make the socket %s%s: %w", session, Suffix, err)
 	}
-	s := &Server{handlers: handlers, listener: listener, address: a, places: make(chan struct{}, MaxClients)}
+	s := &Server{handlers: handlers, listener: listener, address: a, made: made,
+		places: make(chan struct{}, MaxClients)}
 	s.context, s.cancel = context.WithCancel(context.Background())
 	s.clients.Add(1)
 	go s.accept()
 	return s, nil
 }
 
-// listen binds the socket, in place of one that a killed recording left behind.
-func listen(a address) (*net.UnixListener, error) {
-	listener, err := net.ListenUnix("unix", a.unix())
+// listen binds the socket, in place of one that a killed recording left behind. It is this user's alone from the
+// beginning: Linux gives the file the mode that the socket has.
+func listen(a address) (*net.UnixListener, *unix.Stat_t, error) {
+	config := net.ListenConfig{Control: func(_, _ string, raw syscall.RawConn) error {
+		var chmod error
+		err := raw.Control(func(fd uintptr) { chmod = unix.Fchmod(int(fd), 0o600) })
+		return errors.Join(err, chmod)
+	}}
+	listener, err := config.Listen(context.Background(), "unix", a.path())
 	if errors.Is(err, unix.EADDRINUSE) {
-		conn, dialErr := net.DialUnix("unix", nil, a.unix())
-		if dialErr == nil {
-			conn.Close()
-			return nil, ErrListened
+		free, leftErr := a.removeLeft()
+		switch {
+		case leftErr != nil:
+			return nil, nil, leftErr
+		case !free:
+			return nil, nil, ErrListened
 		}
-		if err := os.Remove(a.path()); err != nil {
-			return nil, err
-		}
-		listener, err = net.ListenUnix("unix", a.unix())
+		listener, err = config.Listen(context.Background(), "unix", a.path())
 	}
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	listener.SetUnlinkOnClose(false) // Close does, by the same address
-	if err := os.Chmod(a.path(), 0o600); err != nil {
-		return nil, errors.Join(err, listener.Close(), os.Remove(a.path()))
+	of, ok := listener.(*net.UnixListener)
+	if !ok {
+		return nil, nil, errors.Join(errors.New("no UNIX socket"), listener.Close())
 	}
-	return listener, nil
+	of.SetUnlinkOnClose(false) // Close does, by the same address
+	found, st, err := a.find()
+	if err != nil {
+		return nil, nil, errors.Join(err, of.Close())
+	}
+	return of, st, found.Close()
 }
 
 // Close removes the socket. Clients get what their handlers still send in the given time.
 func (s *Server) Close(grace time.Duration) error {
-	err := errors.Join(s.listener.Close(), os.Remove(s.address.path()))
+	err := errors.Join(s.listener.Close(), s.address.remove(s.made))
 	timer := time.AfterFunc(grace, s.cancel)
 	s.clients.Wait()
 	timer.Stop()
@@ -123,14 +143,15 @@ const acceptPause = 100 * time.Millisecond
 
 // refuse sends an error and nothing else.
 func refuse(conn *net.UnixConn, err error) {
-	_ = writeLine(conn, status{Error: err.Error()}) // who is not there any more need not know
+	_ = (&answering{conn: conn}).write(status{Error: err.Error()}) // who is not there any more need not know
 	conn.Close()
 }
 
-// status ends an answer.
+// status is a line of an answer that is no value: it ends the answer, or says that there is more to come.
 type status struct {
 	Done  bool   `json:"done,omitempty"`
 	Error string `json:"error,omitempty"`
+	Wait  bool   `json:"wait,omitempty"`
 }
 
 // request is what a client sends.
@@ -146,13 +167,14 @@ func (s *Server) serve(conn *net.UnixConn) {
 		s.clients.Done()
 	}()
 	end := status{Done: true}
-	if err := s.answer(conn); err != nil {
+	a := &answering{conn: conn, alive: aliveTime}
+	if err := s.answer(conn, a); err != nil {
 		end = status{Error: err.Error()}
 	}
-	_ = writeLine(conn, end) // the same
+	_ = a.write(end) // the same
 }
 
-func (s *Server) answer(conn *net.UnixConn) error {
+func (s *Server) answer(conn *net.UnixConn, a *answering) error {
 	if err := allowed(conn); err != nil {
 		return err
 	}
@@ -174,7 +196,8 @@ func (s *Server) answer(conn *net.UnixConn) error {
 	ctx, cancel := context.WithCancel(s.context)
 	defer cancel()
 	go watchEnd(conn, cancel)
-	return handler(ctx, r.Arguments, func(v any) error { return writeLine(conn, v) })
+	go a.stayAlive(ctx)
+	return handler(ctx, r.Arguments, a.write)
 }
 
 // watchEnd ends the context when the client is gone: it sends nothing more.
@@ -185,35 +208,68 @@ func watchEnd(conn *net.UnixConn, cancel context.CancelFunc) {
 	}
 }
 
-// writeLine sends a value as a line.
-func writeLine(conn *net.UnixConn, v any) error {
+// answering is an answer that is being sent.
+type answering struct {
+	conn    *net.UnixConn
+	mu      sync.Mutex
+	alive   time.Duration // after which time without a line it says that it goes on
+	written time.Time     // when the last line was
+}
+
+// stayAlive says from time to time that the answer goes on, until the context ends.
+func (a *answering) stayAlive(ctx context.Context) {
+	tick := time.NewTicker(a.alive)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		}
+		a.mu.Lock()
+		if ctx.Err() == nil && time.Since(a.written) >= a.alive {
+			_ = a.writeLocked(status{Wait: true}) // who is not there any more need not know
+		}
+		a.mu.Unlock()
+	}
+}
+
+// write sends a value as a line.
+func (a *answering) write(v any) error {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.writeLocked(v)
+}
+
+func (a *answering) writeLocked(v any) error {
+	a.written = time.Now()
 	text, err := json.Marshal(v)
 	if err != nil {
 		return err
 	}
+	if len(text) >= MaxLine {
+		return fmt.Errorf("the answer has %d bytes, and a line has at most %d", len(text), MaxLine)
+	}
+	return writeLine(a.conn, text)
+}
+
+// writeLine sends a line.
+func writeLine(conn *net.UnixConn, text []byte) error {
 	if err := conn.SetWriteDeadline(time.Now().Add(writeTime)); err != nil {
 		return err
 	}
-	_, err = conn.Write(append(text, '\n'))
+	_, err := conn.Write(append(text, '\n'))
 	return err
 }
 
 // allowed says whether the client is this user or root.
 func allowed(conn *net.UnixConn) error {
-	raw, err := conn.SyscallConn()
+	user, err := peerOf(conn)
 	if err != nil {
 		return err
 	}
-	var cred *unix.Ucred
-	var credErr error
-	err = raw.Control(func(fd uintptr) {
-		cred, credErr = unix.GetsockoptUcred(int(fd), unix.SOL_SOCKET, unix.SO_PEERCRED)
-	})
-	if err := errors.Join(err, credErr); err != nil {
-		return err
-	}
-	if !mayControl(int(cred.Uid), os.Geteuid()) {
-		return fmt.Errorf("user %d may not control a recording of user %d", cred.Uid, os.Geteuid())
+	if !mayControl(user, os.Geteuid()) {
+		return fmt.Errorf("user %d may not control a recording of user %d", user, os.Geteuid())
 	}
 	return nil
 }

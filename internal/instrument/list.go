@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/clrprof/clrprof/internal/clrmeta"
+	"github.com/clrprof/clrprof/internal/openfile"
 	"github.com/clrprof/clrprof/internal/pattern"
 	"github.com/clrprof/clrprof/internal/probes"
 	"github.com/clrprof/clrprof/internal/usercode"
@@ -76,7 +77,7 @@ func (p Plan) List(path string) ([]Listed, error) {
 }
 
 func (p Plan) listModule(path string) ([]Listed, error) {
-	file, err := os.Open(path)
+	file, err := openfile.OpenRegular(path)
 	if err != nil {
 		return nil, fmt.Errorf("listing functions: %w", err)
 	}
@@ -138,7 +139,7 @@ func (p Plan) foreign(path string) usercode.Origin {
 		path = absolute
 	}
 	mine := func(name string) bool { return pattern.First(p.Mine.Include, pattern.ModuleNames(name)) != "" }
-	if origin := originOf(path, mine); !origin.IsUser() {
+	if origin := opener(here).originOf(path, mine); !origin.IsUser() {
 		return origin
 	}
 	return ""

@@ -2,37 +2,83 @@ package instrument
 
 import (
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/clrprof/clrprof/internal/clrmeta"
+	"github.com/clrprof/clrprof/internal/openfile"
 	"github.com/clrprof/clrprof/internal/usercode"
 )
 
 // maxDescribed bounds the deps.json that are read of one folder, as the agent does: programs and tests share folders.
 const maxDescribed = 32
 
+// maxNames bounds the names that are read of one folder: published programs have some hundred files.
+const maxNames = 1 << 16
+
+// opener opens a regular file or a folder by its absolute path.
+type opener func(path string) (fs.File, error)
+
+// here opens what this process sees.
+func here(path string) (fs.File, error) {
+	if info, err := os.Stat(path); err == nil && info.IsDir() {
+		return os.Open(path)
+	}
+	return openfile.OpenRegular(path)
+}
+
+// within opens what another process sees.
+func within(files fs.FS) opener {
+	return func(path string) (fs.File, error) { return files.Open(strings.TrimPrefix(filepath.Clean(path), "/")) }
+}
+
+// names are those in a folder; none if it cannot be read.
+func (open opener) names(folder string) (names []string) {
+	file, err := open(folder)
+	if err != nil {
+		return nil
+	}
+	defer file.Close() // nothing was written
+	list, ok := file.(fs.ReadDirFile)
+	if !ok {
+		return nil
+	}
+	entries, _ := list.ReadDir(maxNames) // at the end there are none
+	for _, e := range entries {
+		names = append(names, e.Name())
+	}
+	slices.Sort(names)
+	return names
+}
+
+// UserFolderOf is UserFolder of a program that another process runs, by the path of the assembly and the files as that
+// process sees them. Files.Open must neither wait nor open what is no regular file or folder.
+func UserFolderOf(files fs.FS, assembly string) string { return within(files).userFolder(assembly) }
+
 // UserFolder returns the folder of which all modules are the user's own code, because the program's main assembly is
 // not by the rules of usercode, as of the C# compiler, and no project of a deps.json lies beside it; "" if there is
 // none. It is decided before the program starts, since what runs first cannot know what comes later.
-func UserFolder(assembly string) string {
-	if originOf(assembly, nil).IsUser() {
+func UserFolder(assembly string) string { return opener(here).userFolder(assembly) }
+
+func (open opener) userFolder(assembly string) string {
+	if open.originOf(assembly, nil).IsUser() {
 		return ""
 	}
 	folder := filepath.Dir(assembly)
-	entries, err := os.ReadDir(folder)
-	if err != nil {
+	names := open.names(folder)
+	if names == nil {
 		return ""
 	}
-	beside := described(folder)
-	for _, e := range entries {
-		if strings.EqualFold(filepath.Ext(e.Name()), ".dll") {
-			beside = append(beside, usercode.Module{Name: e.Name(), Path: filepath.Join(folder, e.Name()),
-				Directory: folder})
+	beside := described(folder, names)
+	for _, name := range names {
+		if strings.EqualFold(filepath.Ext(name), ".dll") {
+			beside = append(beside, usercode.Module{Name: name, Path: filepath.Join(folder, name), Directory: folder})
 		}
 	}
-	for _, origin := range usercode.Decide(beside, readDeps, nil) {
+	for _, origin := range usercode.Decide(beside, open.readDeps, nil) {
 		if origin == usercode.Project {
 			return ""
 		}
@@ -41,27 +87,27 @@ func UserFolder(assembly string) string {
 }
 
 // originOf says whose code an assembly on disk is, taken for a main assembly. One that cannot be read has no company.
-func originOf(assembly string, mine func(string) bool) usercode.Origin {
+func (open opener) originOf(assembly string, mine func(string) bool) usercode.Origin {
 	m := usercode.Module{Name: filepath.Base(assembly), Path: assembly, Directory: filepath.Dir(assembly), IsMain: true,
-		Company: companyOf(assembly)}
+		Company: open.companyOf(assembly)}
 	other := usercode.Module{InMemory: true} // is the user's, so that nothing is because it lies in some folder
-	return usercode.Decide(append([]usercode.Module{m, other}, described(m.Directory)...), readDeps, mine)[0]
+	beside := described(m.Directory, open.names(m.Directory))
+	return usercode.Decide(append([]usercode.Module{m, other}, beside...), open.readDeps, mine)[0]
 }
 
 // described are the assemblies of a folder that have a deps.json, which may be about others as well.
-func described(folder string) []usercode.Module {
+func described(folder string, names []string) []usercode.Module {
 	var out []usercode.Module
-	entries, _ := os.ReadDir(folder) // in a folder that cannot be read there is none
-	for _, e := range entries {
-		if name, found := strings.CutSuffix(e.Name(), ".deps.json"); found && len(out) < maxDescribed {
+	for _, name := range names {
+		if name, found := strings.CutSuffix(name, ".deps.json"); found && len(out) < maxDescribed {
 			out = append(out, usercode.Module{Name: name + ".dll", Path: filepath.Join(folder, name+".dll")})
 		}
 	}
 	return out
 }
 
-func companyOf(assembly string) string {
-	file, err := os.Open(assembly)
+func (open opener) companyOf(assembly string) string {
+	file, err := open(assembly)
 	if err != nil {
 		return ""
 	}
@@ -70,7 +116,11 @@ func companyOf(assembly string) string {
 	if err != nil {
 		return ""
 	}
-	image, err := clrmeta.Open(file, info.Size())
+	at, ok := file.(io.ReaderAt)
+	if !ok {
+		return ""
+	}
+	image, err := clrmeta.Open(at, info.Size())
 	if err != nil {
 		return ""
 	}
@@ -79,8 +129,8 @@ func companyOf(assembly string) string {
 }
 
 // readDeps reads a file that is not larger than usercode reads.
-func readDeps(path string) []byte {
-	file, err := os.Open(path)
+func (open opener) readDeps(path string) []byte {
+	file, err := open(path)
 	if err != nil {
 		return nil
 	}

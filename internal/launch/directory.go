@@ -1,19 +1,21 @@
 package launch
 
 import (
+	"crypto/rand"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
-	"syscall"
 	"time"
 
 	"golang.org/x/sys/unix"
 
 	"github.com/clrprof/clrprof/internal/agentbin"
 	"github.com/clrprof/clrprof/internal/control"
+	"github.com/clrprof/clrprof/internal/safefs"
 	"github.com/clrprof/clrprof/internal/wire"
 )
 
@@ -50,16 +52,26 @@ const (
 // ErrInUse means that a living collector uses the directory.
 var ErrInUse = errors.New("a running clrprof uses it")
 
-// Directory is a place for the arenas of one run.
+// Directory is a place for the arenas of one run. The lock of the folder says that it is in use; the kernel releases it
+// when its holder dies. What is done in it is done by its descriptor, with the rights of whose it is: who else can
+// write it, as the process that is recorded can, puts nothing in our way that leads elsewhere.
 type Directory struct {
-	Path string
-	lock *os.File
+	Path  string
+	files *safefs.Dir // the folder, and
+	base  *safefs.Dir // the folder that it is in
+	name  string      // there
 }
+
+// Files is the folder.
+func (d *Directory) Files() *safefs.Dir { return d.files }
+
+// envBase is the variable by which a user chooses where arenas are.
+const envBase = "CLRPROF_SHM"
 
 // Bases lists where arenas may be, best first: CLRPROF_SHM if it is set; else memory that belongs to no disk, then
 // the user's own, then any.
 func Bases() []string {
-	if d := os.Getenv("CLRPROF_SHM"); d != "" {
+	if d := os.Getenv(envBase); d != "" {
 		return []string{d}
 	}
 	list := []string{"/dev/shm"}
@@ -77,11 +89,13 @@ func prefixOf(uid int) string { return "clrprof-" + strconv.Itoa(uid) + "-" }
 
 // NewDirectory makes a directory for arenas in the first of the bases that will do. In each that it looks at it
 // removes those that killed collectors left behind.
-func NewDirectory(bases []string) (*Directory, error) {
+func NewDirectory(bases []string) (*Directory, error) { return firstOf(bases, "", minFree) }
+
+// firstOf makes a directory of a kind, for so many bytes beside what agents leave to others.
+func firstOf(bases []string, kind string, need uint64) (*Directory, error) {
 	var errs []error
-	for _, base := range bases {
-		removeStale(base, os.Getuid())
-		d, err := newDirectoryIn(base, prefix())
+	for _, path := range bases {
+		d, err := newDirectoryAt(path, kind, need)
 		if err == nil {
 			return d, nil
 		}
@@ -90,98 +104,160 @@ func NewDirectory(bases []string) (*Directory, error) {
 	return nil, fmt.Errorf("making a directory for shared memory: %w", errors.Join(errs...))
 }
 
-func newDirectoryIn(base, prefix string) (*Directory, error) {
-	base, err := filepath.Abs(base) // the target may run elsewhere
+func newDirectoryAt(path, kind string, need uint64) (*Directory, error) {
+	path, err := filepath.Abs(path) // the target may run elsewhere
 	if err != nil {
 		return nil, err
 	}
-	var fs unix.Statfs_t
-	if err := unix.Statfs(base, &fs); err != nil {
-		return nil, &os.PathError{Op: "statfs", Path: base, Err: err}
+	if err := isBase(path); err != nil {
+		return nil, err
 	}
-	if free, left := fs.Bavail*uint64(fs.Bsize), reserve(fs.Blocks*uint64(fs.Bsize)); free < left+minFree {
-		return nil, fmt.Errorf("%s: %d bytes free, %d needed", base, free, left+minFree)
-	}
-	path, err := os.MkdirTemp(base, prefix+"*"+newSuffix) // 0700
+	base, err := safefs.OpenDir(path, safefs.Self())
 	if err != nil {
 		return nil, err
 	}
-	lock, err := lockDirectory(path)
+	removeStale(base, "")
+	d, err := newDirectoryIn(base, kind, need)
 	if err != nil {
-		return nil, errors.Join(err, os.Remove(path))
-	}
-	// From here on the name says that it is locked as long as its collector lives.
-	d := &Directory{strings.TrimSuffix(path, newSuffix), lock}
-	if err := unix.Renameat2(unix.AT_FDCWD, path, unix.AT_FDCWD, d.Path, unix.RENAME_NOREPLACE); err != nil {
-		return nil, errors.Join(fmt.Errorf("name %s: %w", d.Path, err), os.Remove(path), lock.Close())
+		return nil, errors.Join(err, base.Close())
 	}
 	return d, nil
+}
+
+// isBase refuses a folder in which another user can replace a directory: agents would meet there what that user made.
+// One for all without the sticky bit, as volumes of containers are, is taken if this user chose it.
+func isBase(path string) error {
+	err := safefs.Trusted(path)
+	if errors.Is(err, safefs.ErrOpen) && os.Getenv(envBase) != "" {
+		return nil
+	}
+	if errors.Is(err, safefs.ErrOpen) || errors.Is(err, safefs.ErrForeign) {
+		return fmt.Errorf("%s is not used: %w: choose a folder of this user by %s", path, err, envBase)
+	}
+	return err
+}
+
+// newDirectoryIn makes a directory for the user with whose rights the base was opened, which is the directory's then.
+func newDirectoryIn(base *safefs.Dir, kind string, need uint64) (*Directory, error) {
+	free, size, err := base.Free()
+	if err != nil {
+		return nil, err
+	}
+	if left := reserve(size); free < left+need {
+		return nil, fmt.Errorf("%s: %d bytes free, %d needed", base.Path(), free, left+need)
+	}
+	name := prefixOf(base.User().UID) + kind + rand.Text()
+	files, err := base.Mkdir(name + newSuffix)
+	if err != nil {
+		return nil, err
+	}
+	err = lock(files)
+	// From here on the name says that it is locked as long as its collector lives.
+	if err == nil {
+		err = base.Rename(name+newSuffix, name)
+	}
+	if err != nil {
+		return nil, errors.Join(err, base.Remove(name+newSuffix), files.Close())
+	}
+	return &Directory{filepath.Join(base.Path(), name), files, base, name}, nil
 }
 
 // reserve is how many bytes of a file system agents leave to others: see room_of in agent/src/arena.c.
 func reserve(size uint64) uint64 { return min(size/8, 1<<30) }
 
-// lockDirectory takes the lock that says that the directory is in use; the kernel releases it when its holder dies.
-func lockDirectory(path string) (*os.File, error) {
-	f, err := os.OpenFile(path, os.O_RDONLY|unix.O_DIRECTORY|unix.O_NOFOLLOW, 0)
-	if err != nil {
-		return nil, err
-	}
-	err = unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB)
+// lock takes the lock that says that a directory is in use.
+func lock(d *safefs.Dir) error {
+	err := d.Lock(true)
 	if errors.Is(err, unix.EWOULDBLOCK) {
-		err = ErrInUse
+		return fmt.Errorf("lock %s: %w", d.Path(), ErrInUse)
 	}
-	if err != nil {
-		return nil, errors.Join(fmt.Errorf("lock %s: %w", path, err), f.Close())
-	}
-	return f, nil
+	return err
 }
 
 // OpenDirectory opens a directory that a collector left behind, to recover what is in it. The error wraps ErrInUse
-// if the collector is still at work. Until Remove or Keep, no other run takes it for a dead collector's.
+// if the collector is still at work. Until Remove or Keep, no other run takes it for a dead collector's. One of another
+// user is used with that user's rights.
 func OpenDirectory(path string) (*Directory, error) {
-	lock, err := lockDirectory(path)
+	path = filepath.Clean(path)
+	if name := filepath.Base(path); name == "." || name == ".." { // they are names elsewhere
+		absolute, err := filepath.Abs(path)
+		if err != nil {
+			return nil, err
+		}
+		path = absolute
+	}
+	base, err := safefs.OpenDir(filepath.Dir(path), safefs.Self())
 	if err != nil {
 		return nil, err
 	}
-	return &Directory{path, lock}, nil
+	d, err := openIn(base, filepath.Base(path))
+	if err != nil {
+		return nil, errors.Join(err, base.Close())
+	}
+	return d, nil
 }
 
-// removeStale removes a user's directories in base whose collector is gone. Errors are not its caller's concern: what
-// cannot be removed now is tried again by the next run.
-func removeStale(base string, uid int) {
-	entries, err := os.ReadDir(base)
+// openIn opens a directory in a base, which is the directory's then, and locks it.
+func openIn(base *safefs.Dir, name string) (*Directory, error) {
+	files, err := base.Sub(name)
+	if err != nil {
+		return nil, err
+	}
+	d := &Directory{filepath.Join(base.Path(), name), files, base, name}
+	owner, err := files.Owner()
+	if err == nil && owner != base.User().UID {
+		user := safefs.Lend(owner, owner, nil, 0)
+		d.files, d.base = files.With(user), base.With(user)
+	}
+	if err == nil {
+		err = lock(files)
+	}
+	if err != nil {
+		return nil, errors.Join(err, files.Close())
+	}
+	return d, nil
+}
+
+// removeStale removes directories of a kind, or of all, of the base's user whose collector is gone. Errors are not its
+// caller's concern: what cannot be removed now is tried again by the next run.
+func removeStale(base *safefs.Dir, kind string) {
+	names, err := base.Names()
 	if err != nil {
 		return
 	}
-	for _, e := range entries {
-		if e.IsDir() && strings.HasPrefix(e.Name(), prefixOf(uid)) {
-			removeIfStale(filepath.Join(base, e.Name()), uid)
+	for _, name := range names {
+		if !strings.HasPrefix(name, prefixOf(base.User().UID)+kind) {
+			continue
+		}
+		if st, err := base.Stat(name); err == nil && isStale(name, &st, base.User().UID) {
+			removeIfUnused(base, name)
 		}
 	}
 }
 
-func removeIfStale(path string, uid int) {
-	st, err := os.Lstat(path)
-	if err != nil || !ownedBy(st, uid) || strings.HasSuffix(path, newSuffix) && time.Since(st.ModTime()) < newAge {
-		return
-	}
-	d, err := OpenDirectory(path)
+// isStale says whether what has the name of a directory of a user may be a dead collector's.
+func isStale(name string, st *unix.Stat_t, uid int) bool {
+	age := time.Since(time.Unix(st.Mtim.Unix()))
+	return st.Mode&unix.S_IFMT == unix.S_IFDIR && int(st.Uid) == uid &&
+		(!strings.HasSuffix(name, newSuffix) || age >= newAge)
+}
+
+func removeIfUnused(base *safefs.Dir, name string) {
+	own, err := base.Again()
 	if err != nil {
 		return
 	}
-	if _, err := os.Lstat(filepath.Join(path, keepFile)); err == nil {
-		d.lock.Close()
+	d, err := openIn(own, name)
+	if err != nil {
+		_ = own.Close() // nothing was done
+		return
+	}
+	if _, err := d.files.Stat(keepFile); err == nil {
+		_ = d.Close() // the same
 		return
 	}
 	_ = d.RemoveSocket() // who makes one of that name replaces it
-	d.Remove()           // an error leaves it to the next run
-}
-
-// ownedBy says whether the file is the user's: others may use the same names in a folder for all.
-func ownedBy(info os.FileInfo, uid int) bool {
-	st, ok := info.Sys().(*syscall.Stat_t)
-	return ok && int(st.Uid) == uid
+	_ = d.Remove()       // an error leaves it to the next run
 }
 
 // Remove deletes the directory and what is in it. A target that still runs keeps its memory until it ends. Processes
@@ -195,88 +271,109 @@ func (d *Directory) Remove() error {
 // Unlink does so, but for the memory of the files, which takes longer, and which release gives back, or else the end of
 // the process.
 func (d *Directory) Unlink() (release func(), err error) {
-	path := d.Path + goneSuffix
-	if os.Rename(d.Path, path) != nil {
-		path = d.Path
+	name := d.name + goneSuffix
+	if d.base.Rename(d.name, name) != nil {
+		name = d.name
 	}
-	held := hold(path)
-	if err = os.RemoveAll(path); err != nil {
-		err = os.RemoveAll(path) // a file that was being made during the renaming
+	held := d.files.Hold(mostHeld)
+	if d.empty(name) != nil {
+		err = d.empty(name) // a file that was being made during the renaming
 	}
 	release = func() {
-		for _, fd := range held {
-			unix.Close(fd)
+		for _, f := range held {
+			_ = f.Close() // nothing was written
 		}
 	}
-	return release, errors.Join(err, d.lock.Close())
+	return release, errors.Join(err, d.Close())
 }
 
-// hold opens the files in a directory: those that are removed then stay until they are closed. Of what cannot be opened
-// nothing is lost.
-func hold(path string) (held []int) {
-	entries, _ := os.ReadDir(path)
-	for _, e := range entries[:min(len(entries), mostHeld)] {
-		fd, err := unix.Open(filepath.Join(path, e.Name()), unix.O_PATH|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
-		if err == nil {
-			held = append(held, fd)
-		}
+// empty removes what is in the directory, and then its name.
+func (d *Directory) empty(name string) error {
+	err := d.files.RemoveAll()
+	if removing := d.base.Remove(name); !errors.Is(removing, fs.ErrNotExist) {
+		err = errors.Join(err, removing)
 	}
-	return held
+	return err
 }
 
 // Keep leaves the directory where it is, so that its arenas can be recovered by hand.
 func (d *Directory) Keep() error {
-	return errors.Join(os.WriteFile(filepath.Join(d.Path, keepFile), nil, 0o600), d.lock.Close())
+	f, err := d.files.Create(keepFile)
+	if err == nil {
+		err = f.Close()
+	} else if errors.Is(err, fs.ErrExist) {
+		err = nil
+	}
+	return errors.Join(err, d.Close())
 }
 
 // SetTrace says where the events of the run's call trace are.
-func (d *Directory) SetTrace(path string) error {
+func (d *Directory) SetTrace(path string) error { return d.link(path, traceLink) }
+
+// link makes a link to a file, for those who come later.
+func (d *Directory) link(path, name string) error {
 	absolute, err := filepath.Abs(path)
 	if err != nil {
 		return err
 	}
-	return os.Symlink(absolute, filepath.Join(d.Path, traceLink))
+	return d.files.Symlink(absolute, name)
 }
 
-// Trace returns where the events of the run's call trace are, "" if it has none.
-func (d *Directory) Trace() string {
-	path, err := os.Readlink(filepath.Join(d.Path, traceLink))
+// linked returns where a link of the directory leads; "": there is none, or nobody but another user may have made it.
+func (d *Directory) linked(name string) string {
+	if !d.isOwn() {
+		return ""
+	}
+	path, err := d.files.Readlink(name)
 	if err != nil {
 		return ""
 	}
 	return path
 }
 
+// isOwn says whether only this user, or root, can have made what is in the directory. Root of a container has the same
+// number, and its files are below /proc.
+func (d *Directory) isOwn() bool {
+	owner, err := d.files.Owner()
+	resolved, linkErr := filepath.EvalSymlinks(d.Path)
+	return err == nil && linkErr == nil && owner == os.Geteuid() && d.files.User().IsSelf() &&
+		!strings.HasPrefix(resolved+"/", "/proc/") && !strings.HasPrefix(d.Path, "/proc/")
+}
+
+// Trace returns where the events of the run's call trace are, "" if it has none.
+func (d *Directory) Trace() string { return d.linked(traceLink) }
+
 // RemoveSocket removes the socket beside the session that a killed collector wrote, if nobody listens there.
 func (d *Directory) RemoveSocket() error {
-	session, err := os.Readlink(filepath.Join(d.Path, sessionLink))
-	if err != nil {
+	session := d.linked(sessionLink)
+	if session == "" {
 		return nil // it was killed before it had one
 	}
 	return control.RemoveLeft(session)
 }
 
 // Close lets go of the directory and leaves it as it is.
-func (d *Directory) Close() error { return d.lock.Close() }
+func (d *Directory) Close() error { return errors.Join(d.files.Close(), d.base.Close()) }
 
 // Discard removes what collectors and agents put into the directory, and the directory if that was all. For one
 // that a user named, who may have put other things there.
 func (d *Directory) Discard() error {
-	entries, err := os.ReadDir(d.Path)
+	names, err := d.files.Names()
 	errs := []error{err}
 	others := false
-	for _, e := range entries {
-		switch name := e.Name(); {
-		case name == keepFile, name == sessionLink, name == traceLink, name == wire.ControlFile,
+	for _, name := range names {
+		switch {
+		case name == keepFile, name == sessionLink, name == traceLink,
+			name == wire.ControlFile, name == wire.OptionsFile,
 			strings.HasSuffix(name, ArenaSuffix), strings.HasSuffix(name, ArenaSuffix+newSuffix),
 			strings.HasSuffix(name, FailedSuffix), strings.HasSuffix(name, SnapshotSuffix), agentbin.IsAgent(name):
-			errs = append(errs, os.Remove(filepath.Join(d.Path, name)))
+			errs = append(errs, d.files.Remove(name))
 		default:
 			others = true
 		}
 	}
 	if !others {
-		errs = append(errs, os.Remove(d.Path))
+		errs = append(errs, d.base.Remove(d.name))
 	}
-	return errors.Join(append(errs, d.lock.Close())...)
+	return errors.Join(append(errs, d.Close())...)
 }

@@ -42,7 +42,7 @@ func TestDirectory(t *testing.T) {
 	if err != nil || st.Mode() != fs.ModeDir|0o700 {
 		t.Errorf("mode %v, %v: want a directory for the user alone", st.Mode(), err)
 	}
-	if filepath.Dir(d.Path) != base || !strings.HasPrefix(filepath.Base(d.Path), prefix()) ||
+	if filepath.Dir(d.Path) != base || !strings.HasPrefix(filepath.Base(d.Path), prefixOf(os.Getuid())) ||
 		strings.HasSuffix(d.Path, newSuffix) {
 		t.Errorf("it is called %s", d.Path)
 	}
@@ -131,18 +131,18 @@ func TestStale(t *testing.T) {
 		put(t, filepath.Join(path, "1-1.arena"))
 		return path
 	}
-	mk(prefix() + "dead")
-	mk(prefix() + "removing" + goneSuffix)
-	old := mk(prefix() + "old" + newSuffix)
+	mk(prefixOf(os.Getuid()) + "dead")
+	mk(prefixOf(os.Getuid()) + "removing" + goneSuffix)
+	old := mk(prefixOf(os.Getuid()) + "old" + newSuffix)
 	past := time.Now().Add(-2 * newAge)
 	if err := os.Chtimes(old, past, past); err != nil {
 		t.Fatal(err)
 	}
-	mk(prefix() + "young" + newSuffix)
-	mk(strings.Replace(prefix(), "-", "-1", 1) + "another-user")
+	mk(prefixOf(os.Getuid()) + "young" + newSuffix)
+	mk(strings.Replace(prefixOf(os.Getuid()), "-", "-1", 1) + "another-user")
 	mk("other")
-	put(t, filepath.Join(base, prefix()+"file"))
-	if err := os.Symlink(filepath.Join(base, "other"), filepath.Join(base, prefix()+"link")); err != nil {
+	put(t, filepath.Join(base, prefixOf(os.Getuid())+"file"))
+	if err := os.Symlink(filepath.Join(base, "other"), filepath.Join(base, prefixOf(os.Getuid())+"link")); err != nil {
 		t.Fatal(err)
 	}
 	if err := newDirectory(t, base).Keep(); err != nil {
@@ -151,7 +151,7 @@ func TestStale(t *testing.T) {
 	living := newDirectory(t, base)
 	want := append(names(t, base), "")
 	d := newDirectory(t, base)
-	want = without(want, "", prefix()+"dead", prefix()+"removing"+goneSuffix, prefix()+"old"+newSuffix)
+	want = without(want, "", prefixOf(os.Getuid())+"dead", prefixOf(os.Getuid())+"removing"+goneSuffix, prefixOf(os.Getuid())+"old"+newSuffix)
 	if diff := cmp.Diff(want, without(names(t, base), filepath.Base(d.Path))); diff != "" {
 		t.Errorf("(-want +got): %s", diff)
 	}
@@ -183,7 +183,7 @@ func TestForeignStale(t *testing.T) {
 		t.Skip("only root can give a directory away")
 	}
 	base := t.TempDir()
-	foreign := filepath.Join(base, prefix()+"foreign")
+	foreign := filepath.Join(base, prefixOf(os.Getuid())+"foreign")
 	if err := errors.Join(os.Mkdir(foreign, 0o777), os.Chown(foreign, 65534, 65534)); err != nil {
 		t.Fatal(err)
 	}

@@ -18,6 +18,7 @@ import (
 
 	"github.com/clrprof/clrprof/internal/agentbin"
 	"github.com/clrprof/clrprof/internal/arena"
+	"github.com/clrprof/clrprof/internal/safefs"
 	"github.com/clrprof/clrprof/internal/wire"
 )
 
@@ -61,12 +62,18 @@ type Dormant struct {
 	UID   int // whose it is
 	Inner int // its id in its own PID namespace
 	Name  string
-	gid   int
-	root  string // before paths as the process sees them, "" if it sees what we do
-	base  string // where the agent is found, as the process sees it
-	agent string
-	place *arena.Dormant
-	done  chan struct{}
+
+	gid    int
+	groups []int
+	caps   uint64   // that the process has now, in its user namespace
+	root   *os.File // the folder that it sees as /, nil if it sees what we do
+	files  fs.FS    // what it sees, with its rights
+	user   safefs.User
+	base   string      // where the agent is found, as the process sees it: whatever its environment says
+	shared *safefs.Dir // the same
+	agent  string
+	place  *arena.Dormant
+	done   chan struct{}
 }
 
 // FindDormant finds the agent of a process and takes it. The error wraps one of those above, or is of the operating
@@ -80,7 +87,11 @@ func FindDormant(pid int) (*Dormant, error) {
 	if err != nil { // EINVAL: a thread of another process, or it has just ended
 		handle = -1
 	}
-	if err := d.find(); err != nil {
+	err = d.find()
+	if err == nil && handle >= 0 && hasEnded(handle) { // what was read may be of another process with its id
+		err = errors.Join(fmt.Errorf("%w: %d has ended", ErrNoProcess, pid), d.Close())
+	}
+	if err != nil {
 		if handle >= 0 {
 			err = errors.Join(err, unix.Close(handle))
 		}
@@ -90,6 +101,12 @@ func FindDormant(pid int) (*Dormant, error) {
 	return d, nil
 }
 
+// hasEnded says whether a process has ended.
+func hasEnded(handle int) bool {
+	n, err := unix.Poll([]unix.PollFd{{Fd: int32(handle), Events: unix.POLLIN}}, 0)
+	return err == nil && n != 0
+}
+
 func (d *Dormant) find() error {
 	if err := d.readStatus(); err != nil {
 		return err
@@ -97,11 +114,12 @@ func (d *Dormant) find() error {
 	if err := d.readEnvironment(); err != nil {
 		return err
 	}
-	if err := d.openPlace(); err != nil {
-		return err
+	err := d.openPlace()
+	if err == nil {
+		err = d.check()
 	}
-	if err := d.check(); err != nil {
-		return errors.Join(err, d.place.Close())
+	if err != nil {
+		return errors.Join(err, d.Close())
 	}
 	return nil
 }
@@ -139,6 +157,10 @@ func (d *Dormant) readStatus() error {
 			d.UID, err = strconv.Atoi(fields[min(1, len(fields)-1)]) // the effective one
 		case "Gid":
 			d.gid, err = strconv.Atoi(fields[min(1, len(fields)-1)])
+		case "Groups":
+			d.groups, err = numbers(fields)
+		case "CapEff":
+			d.caps, err = strconv.ParseUint(fields[0], 16, 64)
 		case "NSpid":
 			d.Inner, err = strconv.Atoi(fields[len(fields)-1])
 		}
@@ -149,6 +171,17 @@ func (d *Dormant) readStatus() error {
 	return nil
 }
 
+func numbers(fields []string) ([]int, error) {
+	out := make([]int, len(fields))
+	for i, text := range fields {
+		var err error
+		if out[i], err = strconv.Atoi(text); err != nil {
+			return nil, err
+		}
+	}
+	return out, nil
+}
+
 // denied says which right is missing.
 func (d *Dormant) denied(what string) error {
 	name := strconv.Itoa(d.UID)
@@ -157,8 +190,8 @@ func (d *Dormant) denied(what string) error {
 	}
 	if d.UID != os.Geteuid() {
 		return fmt.Errorf("%w: process %d belongs to user %s (uid %d), and this is uid %d, which may not %s: "+
-			"clrprof must run as that user (sudo -u %s clrprof attach %d), or with CAP_SYS_PTRACE and "+
-			"CAP_DAC_OVERRIDE, as root has", ErrDenied,
+			"clrprof must run as that user (sudo -u %s clrprof attach %d), or with CAP_SYS_PTRACE, "+
+			"CAP_SETUID and CAP_SETGID, as root has", ErrDenied,
 			d.PID, name, d.UID, os.Geteuid(), what, name, d.PID)
 	}
 	return fmt.Errorf("%w: process %d belongs to this user, but may not be inspected (%s): it has other "+
@@ -212,55 +245,81 @@ func (d *Dormant) maps(names ...string) bool {
 	return slices.ContainsFunc(names, func(name string) bool { return bytes.Contains(text, []byte(name)) })
 }
 
-// findRoot finds out whether the process sees the same files.
-func (d *Dormant) findRoot() {
+// findFiles finds out what files the process sees, and with which rights it is to be met: with its own, as its
+// environment says where. Root of a container has the rights that are left to it, and only in its own files.
+func (d *Dormant) findFiles() error {
 	same := func(a, b string) bool {
 		x, err := os.Stat(a)
 		y, otherErr := os.Stat(b)
 		return err == nil && otherErr == nil && os.SameFile(x, y)
 	}
-	if !same(d.proc("ns/mnt"), "/proc/self/ns/mnt") || !same(d.proc("root"), "/proc/self/root") {
-		d.root = d.proc("root")
+	inside := !same(d.proc("ns/mnt"), "/proc/self/ns/mnt") || !same(d.proc("root"), "/proc/self/root")
+	d.user = safefs.Self()
+	if d.UID != os.Geteuid() || d.UID == 0 && inside {
+		caps := d.caps
+		if d.UID != 0 || !same(d.proc("ns/user"), "/proc/self/ns/user") {
+			caps = 0 // they count there
+		}
+		d.user = safefs.Lend(d.UID, d.gid, d.groups, caps)
 	}
+	if inside {
+		var err error
+		if d.root, err = os.OpenFile(d.proc("root"), unix.O_PATH|unix.O_DIRECTORY|unix.O_CLOEXEC, 0); err != nil {
+			return d.denied("see its files")
+		}
+	}
+	d.files = safefs.FilesOf(d.root, d.user)
+	return nil
+}
+
+// Files are those that the process sees, with its rights. They can be opened, and are regular, or folders.
+func (d *Dormant) Files() fs.FS { return d.files }
+
+// openShared opens the folder where the agent is found.
+func (d *Dormant) openShared() (err error) {
+	if err := d.findFiles(); err != nil {
+		return err
+	}
+	if !filepath.IsAbs(d.base) {
+		return fmt.Errorf("%w: its environment has %s=%q, which is no absolute path", ErrNoAgent, EnvDormant, d.base)
+	}
+	if d.root != nil {
+		d.shared, err = safefs.OpenDirBelow(d.root, d.base, d.user)
+	} else {
+		d.shared, err = safefs.OpenDir(d.base, d.user)
+	}
+	if errors.Is(err, fs.ErrPermission) {
+		return d.denied("look into " + strconv.Quote(d.base))
+	}
+	if err != nil {
+		return fmt.Errorf("%w: its environment has %s=%q: %w", ErrNoAgent, EnvDormant, d.base, err)
+	}
+	return nil
 }
 
 // openPlace opens the file by which the agent is found.
 func (d *Dormant) openPlace() error {
-	d.findRoot()
 	namespace, err := os.Stat(d.proc("ns/pid"))
 	if err != nil {
 		return d.denied("see its namespaces")
 	}
-	path := filepath.Join(d.root+d.base, fmt.Sprintf("%s%d-%d", wire.DormantPrefix, inode(namespace), d.Inner))
-	st, err := os.Lstat(path)
-	if errors.Is(err, fs.ErrNotExist) {
+	if err := d.openShared(); err != nil {
+		return err
+	}
+	name := fmt.Sprintf("%s%d-%d", wire.DormantPrefix, inode(namespace), d.Inner)
+	f, err := d.shared.OpenOf(name, d.UID)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
 		return d.noPlace()
+	case errors.Is(err, fs.ErrPermission):
+		return d.denied("open " + strconv.Quote(filepath.Join(d.base, name)))
+	case errors.Is(err, safefs.ErrOwner), errors.Is(err, safefs.ErrNotRegular):
+		return fmt.Errorf("%w: %w: whoever made that keeps the agent from being found", ErrNoAgent, err)
+	case err != nil:
+		return err
 	}
-	if err == nil && !ownedBy(st, d.UID) {
-		return fmt.Errorf("%w: %s does not belong to the process's user", ErrNoAgent, path)
-	}
-	if err == nil {
-		d.place, err = arena.OpenDormant(path)
-	}
-	if errors.Is(err, fs.ErrPermission) {
-		return d.denied("open " + path)
-	}
+	d.place, err = arena.OpenDormant(f)
 	return err
-}
-
-// AttachedSession returns the session into which a process with a dormant agent is recorded.
-func AttachedSession(pid int) (session string, ok bool) {
-	d := &Dormant{PID: pid}
-	if d.readStatus() != nil || d.readEnvironment() != nil {
-		return "", false
-	}
-	d.findRoot()
-	for _, r := range Recordings([]string{filepath.Join(d.root, d.base)}) {
-		if slices.Contains(r.PIDs, d.Inner) {
-			return r.Session, true
-		}
-	}
-	return "", false
 }
 
 // noPlace says why an environment that asks for the agent brought none.
@@ -330,36 +389,28 @@ func (d *Dormant) Alive() bool {
 // IsWaiting says whether the agent waits for a collector: a recording has ended, or there was none yet.
 func (d *Dormant) IsWaiting() bool { return d.place.State() == wire.DormantWaiting }
 
-// NewDirectory makes a directory for the arena, which the process can write.
+// NewDirectory makes a directory for the arena, with the rights of the process, and so its user's.
 func (d *Dormant) NewDirectory() (*Directory, error) {
-	base := filepath.Join(d.root, d.base)
-	removeStale(base, d.UID)
-	removeLeft(base)
-	directory, err := newDirectoryIn(base, prefixOf(d.UID))
-	if errors.Is(err, fs.ErrPermission) {
-		return nil, d.denied("write to " + base)
-	}
+	removeStale(d.shared, "")
+	removeLeft(d.shared)
+	base, err := d.shared.Again()
 	if err != nil {
-		return nil, fmt.Errorf("making a directory for shared memory: %w", err)
+		return nil, err
 	}
-	if err := d.Give(directory.Path); err != nil {
-		return nil, errors.Join(err, directory.Remove())
+	directory, err := newDirectoryIn(base, "", minFree)
+	if err == nil {
+		return directory, nil
 	}
-	return directory, nil
-}
-
-// Give makes a file the process's user's.
-func (d *Dormant) Give(path string) error {
-	if d.UID == os.Geteuid() {
-		return nil
+	if errors.Is(err, fs.ErrPermission) {
+		err = d.denied("write to " + strconv.Quote(d.base))
 	}
-	return os.Chown(path, d.UID, d.gid)
+	return nil, errors.Join(fmt.Errorf("making a directory for shared memory: %w", err), base.Close())
 }
 
 // Ask asks the agent for a recording into a directory that NewDirectory has made: of allocations, lifetimes and calls,
 // as the options say.
 func (d *Dormant) Ask(directory *Directory, o Options) (request uint32, err error) {
-	inside := filepath.Join(d.base, filepath.Base(directory.Path))
+	inside := filepath.Join(d.base, directory.name)
 	w := arena.Wanted{Directory: inside, MemoryLimit: uint64(o.MemoryLimit), Nodes: uint64(o.Nodes),
 		StackDepth: uint32(o.StackDepth)}
 	if !o.NoMemory {
@@ -378,7 +429,8 @@ func (d *Dormant) Ask(directory *Directory, o Options) (request uint32, err erro
 	return d.place.Ask(w)
 }
 
-// writeOptions writes what is wanted of calls into a file beside the arena: wire.OptionsFile.
+// writeOptions writes what is wanted of calls into a file beside the arena: wire.OptionsFile. The agent may be asked
+// twice, so it can be there.
 func (d *Dormant) writeOptions(directory *Directory, o Options) error {
 	var text strings.Builder
 	for _, option := range planEnvironment(o) {
@@ -387,11 +439,15 @@ func (d *Dormant) writeOptions(directory *Directory, o Options) error {
 	if text.Len() > wire.MaxOptions {
 		return fmt.Errorf("the patterns have %d bytes, and at most %d can be sent", text.Len(), wire.MaxOptions)
 	}
-	path := filepath.Join(directory.Path, wire.OptionsFile)
-	if err := os.WriteFile(path, []byte(text.String()), 0o600); err != nil {
+	if err := directory.files.Remove(wire.OptionsFile); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
-	return d.Give(path)
+	f, err := directory.files.Create(wire.OptionsFile)
+	if err != nil {
+		return err
+	}
+	_, err = f.WriteString(text.String())
+	return errors.Join(err, f.Close())
 }
 
 // Answer is what the agent says to a request: arena.Dormant.Answer.
@@ -400,20 +456,40 @@ func (d *Dormant) Answer(request uint32) (done bool, failure wire.Failure) {
 }
 
 // Close lets other collectors have the agent.
-func (d *Dormant) Close() error { return d.place.Close() }
+func (d *Dormant) Close() error {
+	var errs []error
+	if d.place != nil {
+		errs = append(errs, d.place.Close())
+	}
+	if d.shared != nil {
+		errs = append(errs, d.shared.Close())
+	}
+	if d.root != nil {
+		errs = append(errs, d.root.Close())
+	}
+	return errors.Join(errs...)
+}
 
-// removeLeft removes the files of agents whose processes are gone without having removed them.
-func removeLeft(base string) {
-	paths, err := filepath.Glob(filepath.Join(base, wire.DormantPrefix+"*"))
+// removeLeft removes the files of agents whose processes are gone without having removed them: those of the folder's
+// user.
+func removeLeft(base *safefs.Dir) {
+	names, err := base.Names()
 	if err != nil {
 		return
 	}
-	for _, path := range paths {
-		if d, err := arena.OpenDormant(path); err == nil {
+	for _, name := range names {
+		if !strings.HasPrefix(name, wire.DormantPrefix) {
+			continue
+		}
+		f, err := base.OpenOf(name, base.User().UID)
+		if err != nil {
+			continue
+		}
+		if d, err := arena.OpenDormant(f); err == nil {
 			if d.Left() {
-				_ = os.Remove(path) // another's, in a folder where only they may
+				_ = base.Remove(name) // what cannot be removed stays
 			}
-			_ = d.Close()
+			_ = d.Close() // nothing was written
 		}
 	}
 }

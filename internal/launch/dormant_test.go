@@ -164,7 +164,8 @@ func TestFindDormantRefused(t *testing.T) {
 // not read is refused.
 func TestDormantOptions(t *testing.T) {
 	t.Parallel()
-	d, directory := &Dormant{UID: os.Geteuid()}, &Directory{Path: t.TempDir()}
+	d, directory := &Dormant{UID: os.Geteuid()}, newDirectory(t, t.TempDir())
+	defer directory.Close()
 	o := Options{Time: true, Instrument: "mine", Mine: []string{"+A", "+B"}, MineFolder: "/app", Rules: []string{"-C.*"}}
 	if err := d.writeOptions(directory, o); err != nil {
 		t.Fatal(err)

@@ -134,7 +134,7 @@ func TestAgentDirectories(t *testing.T) {
 	t.Setenv("TMPDIR", "/tmp/t")
 	t.Setenv("XDG_CACHE_HOME", "")
 	t.Setenv("HOME", "/h")
-	temporary := "/tmp/t/clrprof-agent-" + strings.Split(prefix(), "-")[1]
+	temporary := "/tmp/t/clrprof-agent-" + strings.Split(prefixOf(os.Getuid()), "-")[1]
 	if d := cmp.Diff([]string{"/h/.cache/clrprof/agent", temporary, "/arenas"}, agentDirectories("/arenas")); d != "" {
 		t.Error(d)
 	}
@@ -143,7 +143,7 @@ func TestAgentDirectories(t *testing.T) {
 	if d := cmp.Diff([]string{temporary, "/arenas"}, list); d != "" {
 		t.Errorf("without HOME: %s", d)
 	}
-	if strings.HasPrefix(filepath.Base(list[0]), prefix()) {
+	if strings.HasPrefix(filepath.Base(list[0]), prefixOf(os.Getuid())) {
 		t.Errorf("%s would be taken for a dead collector's directory", list[0])
 	}
 }
