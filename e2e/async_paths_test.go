@@ -32,7 +32,7 @@ func TestAsyncLanguages(t *testing.T) {
 			flags := [][]string{{"--memory"}, {"--time", "--memory"}, nil}[(i+k)%3]
 			t.Run(target+" "+strings.Join(flags, " ")+"/"+runtime.Name, func(t *testing.T) {
 				t.Parallel()
-				r := record(t, runtime.Command(dotnettest.Target(t, target, dotnettest.Options{Framework: dotnettest.Net8})),
+				r := recordOnce(t, runtime.Command(dotnettest.Target(t, target, dotnettest.Options{Framework: dotnettest.Net8})),
 					flags...)
 				if r.exit != 0 {
 					t.Fatalf("exit code %d\n%s%s", r.exit, r.stdout, r.stderr)

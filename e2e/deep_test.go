@@ -29,7 +29,7 @@ func TestDeep(t *testing.T) {
 				t.Parallel()
 				cmd := runtime.Command(dll, "70000")
 				cmd.Env = append(cmd.Env, w.env...)
-				r := record(t, cmd, w.flags...)
+				r := recordOnce(t, cmd, w.flags...)
 				if r.exit != 0 {
 					t.Fatalf("exit code %d\n%s%s", r.exit, r.stdout, r.stderr)
 				}

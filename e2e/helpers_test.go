@@ -34,7 +34,7 @@ func TestHelpers(t *testing.T) {
 				t.Parallel()
 				cmd := runtime.Command(dotnettest.Target(t, "Boxes", dotnettest.Options{}), "500")
 				cmd.Env = append(cmd.Env, tier0.env...) // what is optimized inlines some of them
-				r := record(t, cmd, tt.flags...)
+				r := recordOnce(t, cmd, tt.flags...)
 				if r.exit != 0 {
 					t.Fatalf("exit code %d\n%s%s", r.exit, r.stdout, r.stderr)
 				}
@@ -70,7 +70,7 @@ func TestUnreported(t *testing.T) {
 		t.Run(runtime.Name, func(t *testing.T) {
 			cmd := runtime.Command(dotnettest.Target(t, "Boxes", dotnettest.Options{}), "500")
 			cmd.Env = append(cmd.Env, "LD_PRELOAD="+library)
-			r := record(t, cmd)
+			r := recordOnce(t, cmd)
 			if r.exit != 0 {
 				t.Fatalf("exit code %d\n%s%s", r.exit, r.stdout, r.stderr)
 			}

@@ -40,7 +40,7 @@ func TestInteractions(t *testing.T) {
 				t.Parallel()
 				cmd := runtime.Command(dotnettest.Target(t, "Interactions", w.options), "40", "3")
 				cmd.Env = append(cmd.Env, w.env...)
-				r := record(t, cmd, slices.Concat([]string{"--interactions"}, mode)...)
+				r := recordOnce(t, cmd, slices.Concat([]string{"--interactions"}, mode)...)
 				if r.exit != 0 {
 					t.Fatalf("exit code %d\n%s%s", r.exit, r.stdout, r.stderr)
 				}
@@ -59,7 +59,7 @@ func TestInteractions(t *testing.T) {
 func TestInteractionsOfOldRuntime(t *testing.T) {
 	t.Parallel()
 	runtime := dotnettest.Guest(t)
-	r := record(t, runtime.Command(dotnettest.Target(t, "StaticInit", dotnettest.Options{})), "--memory",
+	r := recordOnce(t, runtime.Command(dotnettest.Target(t, "StaticInit", dotnettest.Options{})), "--memory",
 		"--interactions")
 	if r.exit != 0 {
 		t.Fatalf("exit code %d\n%s%s", r.exit, r.stdout, r.stderr)
@@ -138,7 +138,7 @@ func TestInteractionTexts(t *testing.T) {
 	runtimes := in.InTurn(1)
 	runtime := runtimes[slices.IndexFunc(runtimes, func(r dotnettest.Runtime) bool { return r.Major() >= 5 })]
 	cmd := runtime.Command(dotnettest.Target(t, "Interactions", timeTiered.options), "1", "1", strconv.Itoa(texts))
-	r := record(t, cmd, "--interactions", "--time", "--include", "Nothing.*")
+	r := recordOnce(t, cmd, "--interactions", "--time", "--include", "Nothing.*")
 	if r.exit != 0 {
 		t.Fatalf("exit code %d\n%s%s", r.exit, r.stdout, r.stderr)
 	}

@@ -213,6 +213,9 @@ func TestLifetimeSnapshotOfNumber(t *testing.T) {
 	dll := dotnettest.Target(t, "LifetimeHeap", dotnettest.Options{Unsafe: true})
 	for i, w := range []way{{name: "workstation"}, {name: "server", env: server}} {
 		for j, what := range []string{"churn", "pin", "large", "weak", "finalizers", "unload", "frozen", "storm"} {
+			if !dotnettest.Paired(i, 2, j, 8) {
+				continue
+			}
 			for _, runtime := range dotnettest.OneInTurn(in.NewestAndOldest(), i+j) {
 				t.Run(w.name+"/"+what+"/"+runtime.Name, func(t *testing.T) {
 					cmd := runtime.Command(dll, what, "20")

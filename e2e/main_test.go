@@ -15,6 +15,7 @@ import (
 	goruntime "runtime/debug"
 	"strconv"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 
@@ -143,15 +144,40 @@ func record(t *testing.T, target *exec.Cmd, flags ...string) result {
 func recordArgs(t *testing.T, target *exec.Cmd, flags []string) (path string, in input, args []string) {
 	t.Helper()
 	path = filepath.Join(t.TempDir(), "e2e.clrprof")
-	args = append([]string{"run", "--no-report", "-o", path}, flags...)
-	args = append(append(args, "--"), target.Args...)
-	return path, input{target.Stdin, target.Env, target.Dir}, args
+	return path, input{target.Stdin, target.Env, target.Dir}, recordingArgs(path, target, flags)
 }
 
-// mustRecord is record for a target that ends with code 0, and whose session is complete and sound.
+func recordingArgs(session string, target *exec.Cmd, flags []string) []string {
+	args := append([]string{"run", "--no-report", "-o", session}, flags...)
+	return append(append(args, "--"), target.Args...)
+}
+
+// recorder keeps what was recorded for tests that are about sessions.
+var recorder = sync.OnceValues(dotnettest.NewRecorder)
+
+// recordOnce is record for tests that assert on the session, and on what the target says, but not on how it was recorded:
+// another test, or an earlier run of the tests with the same agent and collector, may have recorded the session. It must
+// not be changed. A test that asks for the same twice gets two recordings.
+func recordOnce(t *testing.T, target *exec.Cmd, flags ...string) result {
+	t.Helper()
+	keeper, err := recorder()
+	if err != nil {
+		t.Fatal(err)
+	}
+	kept, ok := keeper.Record(t, target, flags, func(session string) dotnettest.Recording {
+		r := runWith(t, input{env: target.Env}, recordingArgs(session, target, flags)...)
+		return dotnettest.Recording{Exit: r.exit, Stdout: r.stdout, Stderr: r.stderr}
+	})
+	if !ok {
+		return record(t, target, flags...)
+	}
+	return result{exit: kept.Exit, stdout: kept.Stdout, stderr: kept.Stderr, session: kept.Session}
+}
+
+// mustRecord is recordOnce for a target that ends with code 0, and whose session is complete and sound.
 func mustRecord(t *testing.T, target *exec.Cmd, flags ...string) result {
 	t.Helper()
-	r := record(t, target, flags...)
+	r := recordOnce(t, target, flags...)
 	if r.exit != 0 {
 		t.Fatalf("%v: exit code %d\n%s%s", target.Args, r.exit, r.stdout, r.stderr)
 	}

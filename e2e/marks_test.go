@@ -44,7 +44,7 @@ func TestMarkAt(t *testing.T) {
 					module := tt.target[0] + ".dll"
 					cmd := runtime.Command(dotnettest.Target(t, tt.target[0], w.options), tt.target[1:]...)
 					cmd.Env = append(cmd.Env, w.env...)
-					r := record(t, cmd,
+					r := recordOnce(t, cmd,
 						append([]string{"--memory-limit", "1G", "--mark-at", module, "--mark-at", module + ":after"},
 							flags...)...)
 					if r.exit != 0 {

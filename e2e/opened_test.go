@@ -126,7 +126,7 @@ func rows[Row any](t *testing.T, o opened, name string, options report.Options) 
 func TestOpened(t *testing.T) {
 	t.Parallel()
 	runtime := dotnettest.Need(t).Newest()
-	r := record(t, runtime.Command(dotnettest.Target(t, "Boxes", dotnettest.Options{}), "500"), "--lifetime")
+	r := recordOnce(t, runtime.Command(dotnettest.Target(t, "Boxes", dotnettest.Options{}), "500"), "--lifetime")
 	if r.exit != 0 {
 		t.Fatalf("exit code %d\n%s%s", r.exit, r.stdout, r.stderr)
 	}
@@ -155,7 +155,7 @@ func TestOpened(t *testing.T) {
 // checkOpenedTimes compares the views of times of which checkTimeSums reads the rows.
 func checkOpenedTimes(t *testing.T, runtime dotnettest.Runtime) {
 	t.Helper()
-	r := record(t, runtime.Command(dotnettest.Target(t, "Boxes", dotnettest.Options{}), "500"), "--time")
+	r := recordOnce(t, runtime.Command(dotnettest.Target(t, "Boxes", dotnettest.Options{}), "500"), "--time")
 	if r.exit != 0 {
 		t.Fatalf("exit code %d\n%s%s", r.exit, r.stdout, r.stderr)
 	}

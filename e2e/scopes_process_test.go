@@ -172,7 +172,7 @@ func TestScopesOfProcess(t *testing.T) {
 				}
 				t.Run(flag+" "+strings.Join(mode, " ")+"/"+runtime.Name, func(t *testing.T) {
 					t.Parallel()
-					r := record(t, runtime.Command(dll), slices.Concat(mode, []string{flag, "Shop.Program.Scoped*:process"})...)
+					r := recordOnce(t, runtime.Command(dll), slices.Concat(mode, []string{flag, "Shop.Program.Scoped*:process"})...)
 					if r.exit != 0 {
 						t.Fatalf("exit code %d\n%s%s", r.exit, r.stdout, r.stderr)
 					}

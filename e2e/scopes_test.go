@@ -47,7 +47,7 @@ func TestScopes(t *testing.T) {
 					t.Parallel()
 					cmd := runtime.Command(dotnettest.Target(t, "Scopes", w.options), "400", "3")
 					cmd.Env = append(cmd.Env, w.env...)
-					r := record(t, cmd, slices.Concat([]string{"--memory-limit", "1G"}, scopeFlags(flag), mode)...)
+					r := recordOnce(t, cmd, slices.Concat([]string{"--memory-limit", "1G"}, scopeFlags(flag), mode)...)
 					if r.exit != 0 {
 						t.Fatalf("exit code %d\n%s%s", r.exit, r.stdout, r.stderr)
 					}
@@ -163,7 +163,7 @@ func TestScopesTogether(t *testing.T) {
 			}
 			t.Run(strings.Join(mode, " ")+"/"+runtime.Name, func(t *testing.T) {
 				t.Parallel()
-				r := record(t, runtime.Command(dll), slices.Concat(mode, []string{"--record-inside", "Shop.Program.Work",
+				r := recordOnce(t, runtime.Command(dll), slices.Concat(mode, []string{"--record-inside", "Shop.Program.Work",
 					"--record-inside", "Shop.Program.Outer", "--record-inside", "Shop.Program.Nobody",
 					"--record-outside", "Shop.Program.Fails,Shop.Program.Inner", "--record-outside", "Nothing.*",
 					"--mark-at", "Shop.Program.Turn,Shop.Program.Inner"})...)
@@ -214,7 +214,7 @@ func TestScopesMissing(t *testing.T) {
 	t.Parallel()
 	old := dotnettest.Guest(t)
 	dll := compileText(t, dotnettest.Need(t), placesProgram)
-	r := record(t, old.Command(dll), "--memory", "--record-inside", "Shop.Program.Outer")
+	r := recordOnce(t, old.Command(dll), "--memory", "--record-inside", "Shop.Program.Outer")
 	if r.exit != 0 {
 		t.Fatalf("exit code %d\n%s%s", r.exit, r.stdout, r.stderr)
 	}

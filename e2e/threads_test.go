@@ -32,7 +32,7 @@ func TestThreadChurn(t *testing.T) {
 					continue // lifetime adds nothing to the two others, which have one runtime each
 				}
 				t.Run(fmt.Sprint(threads, flags[0], "/", runtime.Name), func(t *testing.T) {
-					r := record(t, runtime.Command(dotnettest.Target(t, "ThreadChurn", dotnettest.Options{}),
+					r := recordOnce(t, runtime.Command(dotnettest.Target(t, "ThreadChurn", dotnettest.Options{}),
 						strconv.Itoa(threads)), flags...)
 					if r.exit != 0 {
 						t.Fatalf("exit code %d: %s", r.exit, r.stderr)

@@ -49,7 +49,7 @@ func TestCPUCounters(t *testing.T) {
 			t.Run(strings.Join(mode, " ")+"/"+runtime.Name, func(t *testing.T) {
 				t.Parallel()
 				cmd := runtime.Command(dotnettest.Target(t, "CpuCounters", dotnettest.Options{Unsafe: true}), "50")
-				r := record(t, cmd, counting("page-faults,context-switches,task-clock", mode...)...)
+				r := recordOnce(t, cmd, counting("page-faults,context-switches,task-clock", mode...)...)
 				if r.exit != 0 {
 					t.Fatalf("exit code %d\n%s%s", r.exit, r.stdout, r.stderr)
 				}
@@ -164,7 +164,7 @@ func TestCPUCountersOfPerf(t *testing.T) {
 		t.Run(runtime.Name, func(t *testing.T) {
 			t.Parallel()
 			cmd := runtime.Command(dotnettest.Target(t, "CpuCounters", dotnettest.Options{Unsafe: true}), "50")
-			r := record(t, cmd, counting("page-faults,"+name, byProbes...)...)
+			r := recordOnce(t, cmd, counting("page-faults,"+name, byProbes...)...)
 			if r.exit != 0 {
 				t.Fatalf("exit code %d\n%s%s", r.exit, r.stdout, r.stderr)
 			}

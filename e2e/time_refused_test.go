@@ -46,7 +46,7 @@ func TestNotProbed(t *testing.T) {
 		}
 		t.Run(runtime.Name, func(t *testing.T) {
 			t.Parallel()
-			r := record(t, runtime.Command(dll), append([]string{"--include", "Made.*", "--include", "Shop.Program"},
+			r := recordOnce(t, runtime.Command(dll), append([]string{"--include", "Made.*", "--include", "Shop.Program"},
 				byProbes...)...)
 			if r.exit != 0 {
 				t.Fatalf("exit code %d\n%s%s", r.exit, r.stdout, r.stderr)

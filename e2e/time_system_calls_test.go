@@ -106,7 +106,7 @@ func TestSystemCalls(t *testing.T) {
 		dll := dotnettest.Target(t, "SystemCalls", dotnettest.Options{Unsafe: true})
 		const rounds, asked = "40", 10
 		flags := append([]string{"--include", "SystemCalls.Work.*"}, mode...)
-		r := record(t, net.Command(dll, id, rounds), append(flags, "--events", "sched,syscalls,migrations")...)
+		r := recordOnce(t, net.Command(dll, id, rounds), append(flags, "--events", "sched,syscalls,migrations")...)
 		if r.exit != 0 {
 			t.Fatalf("exit code %d\n%s%s", r.exit, r.stdout, r.stderr)
 		}
@@ -278,7 +278,7 @@ func TestSystemCallsRefused(t *testing.T) {
 		dll := dotnettest.Target(t, "SystemEvents", dotnettest.Options{Unsafe: true})
 		cmd := dotnettest.Need(t).Newest().Command(dll, "5", filepath.Join(t.TempDir(), "data"))
 		cmd.Args = append([]string{setpriv, "--bounding-set=-perfmon,-sys_admin"}, cmd.Args...)
-		r := record(t, cmd, "--include", "SystemEvents.Work.*", "--time", "--events", "sched,syscalls")
+		r := recordOnce(t, cmd, "--include", "SystemEvents.Work.*", "--time", "--events", "sched,syscalls")
 		if r.exit != 0 {
 			t.Fatalf("exit code %d\n%s%s", r.exit, r.stdout, r.stderr)
 		}

@@ -72,7 +72,7 @@ func recordEvents(t *testing.T, runtime dotnettest.Runtime, flags ...string) (re
 	t.Helper()
 	dll := dotnettest.Target(t, "SystemEvents", dotnettest.Options{Unsafe: true})
 	cmd := runtime.Command(dll, systemRounds, filepath.Join(t.TempDir(), "data"))
-	r := record(t, cmd, append([]string{"--include", "SystemEvents.Work.*"}, flags...)...)
+	r := recordOnce(t, cmd, append([]string{"--include", "SystemEvents.Work.*"}, flags...)...)
 	if r.exit != 0 {
 		t.Fatalf("exit code %d\n%s%s", r.exit, r.stdout, r.stderr)
 	}

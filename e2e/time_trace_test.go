@@ -211,7 +211,7 @@ func TestTraceTails(t *testing.T) {
 	runtime := dotnettest.NeedRuntimes(t, 8)[0]
 	dll := dotnettest.Target(t, "TimeTails", dotnettest.Options{Framework: dotnettest.Net8})
 	file := filepath.Join(t.TempDir(), "t.csv")
-	r := record(t, runtime.Command(dll, "6000", itoa(tailStack), itoa(tailLevels)), "--trace", file, "--instrument", "mine")
+	r := recordOnce(t, runtime.Command(dll, "6000", itoa(tailStack), itoa(tailLevels)), "--trace", file, "--instrument", "mine")
 	if r.exit != 0 {
 		t.Fatalf("exit code %d\n%s%s", r.exit, r.stdout, r.stderr)
 	}
@@ -315,7 +315,7 @@ func TestTraceLimit(t *testing.T) {
 			t.Parallel()
 			file := filepath.Join(t.TempDir(), "t.json")
 			cmd := in.Newest().Command(dotnettest.Target(t, "TimeSequence", dotnettest.Options{}), "4", "20000")
-			r := record(t, cmd, append([]string{"--trace", file, "--instrument", "mine"}, tt.flags...)...)
+			r := recordOnce(t, cmd, append([]string{"--trace", file, "--instrument", "mine"}, tt.flags...)...)
 			if r.exit != 0 {
 				t.Fatalf("exit code %d\n%s", r.exit, r.stderr)
 			}
@@ -351,7 +351,7 @@ func TestTraceRing(t *testing.T) {
 	in := dotnettest.Need(t)
 	file := filepath.Join(t.TempDir(), "t.csv")
 	cmd := in.NewestAndOldest()[0].Command(dotnettest.Target(t, "TimeSequence", dotnettest.Options{}), "4", "20000")
-	r := record(t, cmd, "--trace", file, "--trace-limit", "512K:ring", "--instrument", "mine")
+	r := recordOnce(t, cmd, "--trace", file, "--trace-limit", "512K:ring", "--instrument", "mine")
 	if r.exit != 0 {
 		t.Fatalf("exit code %d\n%s", r.exit, r.stderr)
 	}

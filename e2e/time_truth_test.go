@@ -70,7 +70,7 @@ func TestTimeCalls(t *testing.T) {
 // mustRecordTime records a target that ends with code 0, with flags, and whose session is complete and sound.
 func mustRecordTime(t *testing.T, cmd *exec.Cmd, flags ...string) result {
 	t.Helper()
-	r := record(t, cmd, flags...)
+	r := recordOnce(t, cmd, flags...)
 	if r.exit != 0 {
 		t.Fatalf("%v: exit code %d\n%s%s", cmd.Args, r.exit, r.stdout, r.stderr)
 	}

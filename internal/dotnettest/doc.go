@@ -34,6 +34,7 @@
 //	published/KEY/ results of Publish
 //	sources/KEY/   the texts of Made, and copies of the sources of targets
 //	native/KEY/    the agent's C code as tests need it, see [Native]
+//	recorded/KEY/  sessions, and what their targets said, see [Recorder]
 //
 // A directory appears by one rename when it is complete, so there is no half
 // installation. A file lock keeps two processes from fetching at once.

@@ -45,6 +45,13 @@ func NotQuick(t TB, why string) {
 // the seed. The other suites run all.
 func Drawn(i, n int) bool { return !Quick() || drawn(i, n) == 0 }
 
+// Paired reports whether the quick suite runs the i-th of m values of one kind together with the j-th of n of another:
+// each value of both kinds is in some case, and which are together is chosen by the seed. The other suites run the
+// whole product.
+func Paired(i, m, j, n int) bool {
+	return !Quick() || (i+j+drawn(0, m*n))%min(m, n) == 0
+}
+
 // drawn returns a number below n. It depends on the seed, on the lines of the tests that ask for it, and on i.
 func drawn(i, n int) int {
 	h := sha256.New()

@@ -94,3 +94,34 @@ func TestQuickTurns(t *testing.T) {
 		t.Errorf("of %d cases %d are drawn, want a third", 9*seeds, cases)
 	}
 }
+
+// TestPaired: of a product the quick suite runs as few cases as have each value of both kinds, and with other seeds others.
+func TestPaired(t *testing.T) {
+	t.Setenv(suiteVariable, suiteQuick)
+	for _, size := range [][2]int{{1, 1}, {2, 8}, {8, 2}, {4, 5}, {3, 3}} {
+		m, n := size[0], size[1]
+		ever := map[[2]int]bool{}
+		for seed := range 200 {
+			t.Setenv(SeedVariable, fmt.Sprint(seed))
+			rows, columns, cases := map[int]bool{}, map[int]bool{}, 0
+			for i := range m {
+				for j := range n {
+					if Paired(i, m, j, n) {
+						rows[i], columns[j], ever[[2]int{i, j}] = true, true, true
+						cases++
+					}
+				}
+			}
+			if len(rows) != m || len(columns) != n || cases > max(m, n)+min(m, n) {
+				t.Fatalf("of %d x %d, %d cases have %d and %d values", m, n, cases, len(rows), len(columns))
+			}
+		}
+		if len(ever) != m*n {
+			t.Errorf("of %d x %d only %d cases are ever drawn", m, n, len(ever))
+		}
+	}
+	t.Setenv(suiteVariable, "")
+	if !Paired(0, 2, 0, 2) || !Paired(0, 2, 1, 2) {
+		t.Error("by hand the product is not whole")
+	}
+}
