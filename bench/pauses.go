@@ -32,6 +32,48 @@ func (b *bench) pauses() error {
 			return err
 		}
 	}
+	return b.gaps()
+}
+
+// gapShapes are arrays, bytes of each, and one of how many is kept.
+var gapShapes = [][3]string{{"400", "2000000", "8"}, {"60", "16000000", "8"}, {"300000", "10000", "100"}}
+
+// gaps measures full collections of heaps on which few arrays are alive between many dead ones.
+func (b *bench) gaps() error {
+	dll, err := b.dotnet.Compile([]string{"bench/targets/Gaps"}, "", dotnettest.Options{})
+	if err != nil {
+		return err
+	}
+	fmt.Fprint(b.out, "\nMilliseconds of processor time of full collections where few arrays are alive between dead ones: the "+
+		"first, which finds them dead, and later ones.\n\n| arrays | bytes of each | kept | collection | none | lifetime |\n"+
+		"| ---: | ---: | ---: | --- | ---: | ---: |\n")
+	for _, shape := range gapShapes {
+		var least [2][2]float64 // first and later; without and with lifetimes
+		for round := range b.rounds {
+			for i, variant := range []string{"none", "lifetime"} {
+				cmd := b.dotnet.Newest().Command(dll, shape[:]...)
+				b.attach(cmd, variant)
+				cmd.Env = append(cmd.Env, "CLRPROF_MEMORY=4294967296", "DOTNET_gcConcurrent=0")
+				text, err := cmd.Output()
+				if err != nil {
+					return fmt.Errorf("%v, %s: %w", shape, variant, err)
+				}
+				var ms [2]float64
+				if _, err := fmt.Sscan(string(text), &ms[0], &ms[1]); err != nil {
+					return fmt.Errorf("%v, %s: %w", shape, variant, err)
+				}
+				for kind := range ms {
+					if round == 0 || ms[kind] < least[kind][i] {
+						least[kind][i] = ms[kind]
+					}
+				}
+			}
+		}
+		for kind, name := range []string{"first", "later"} {
+			fmt.Fprintf(b.out, "| %s | %s | 1 of %s | %s | %.2f | %.2f (%.2f) |\n", shape[0], shape[1], shape[2], name,
+				least[kind][0], least[kind][1], least[kind][1]/least[kind][0])
+		}
+	}
 	return nil
 }
 

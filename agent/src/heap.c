@@ -8,7 +8,8 @@
  * Noting an allocation is three stores to memory that is written from one end to the other, as the heap is.
  *
  * A word is 0 where no object begins. The dead are erased as soon as a GC has found them, so that a walk over the
- * shadow of a generation meets exactly the objects that were alive after the last GC and those born since.
+ * shadow of a generation meets exactly the objects that were alive after the last GC and those born since. Pages in which
+ * none begins are not read (heap_pages): a walk takes as long as there are objects, not as much heap as there is.
  *
  * The shadow is kept in chunks of 4 MiB of heap, and those in tables of 16 GiB, which cover the 47 bits of user addresses.
  * (One table of all chunks would be 256 MiB of nothing that dumps and mlockall take for something.) A chunk has room behind
@@ -79,23 +80,55 @@ void heap_forget(void)
                 madvise(heap_tables[i][k], CHUNK_BYTES, MADV_DONTNEED);
 }
 
+uint64_t heap_skip(uint32_t *chunk, uint64_t from, uint64_t end)
+{
+    const uint8_t *pages = heap_pages(chunk);
+    while (from < end) {
+        uint64_t stop = (from | (PAGE_WORDS - 1)) + 1, pair;
+        if (pages[from / PAGE_WORDS] == 0) {
+            from = stop;
+            continue;
+        }
+        stop = stop < end ? stop : end;
+        while (from < stop && chunk[from] == 0) /* gaps can be long: two words at a time */
+            from += from + 2 <= stop && (memcpy(&pair, &chunk[from], sizeof pair), pair == 0) ? 2 : 1;
+        if (from < stop)
+            return from;
+    }
+    return end;
+}
+
+void heap_emptied(uint32_t *chunk, uint64_t from, uint64_t end)
+{
+    uint64_t first = (from + PAGE_WORDS - 1) / PAGE_WORDS, last = end / PAGE_WORDS;
+    if (first < last)
+        memset(heap_pages(chunk) + first, 0, last - first);
+}
+
+void heap_erase(uint32_t *chunk, uint64_t from, uint64_t end)
+{
+    for (uint64_t at = from, stop; at < end; at = stop) {
+        stop = (at | (PAGE_WORDS - 1)) + 1;
+        stop = stop < end ? stop : end;
+        if (heap_pages(chunk)[at / PAGE_WORDS] == 0)
+            continue;
+        uint64_t spilled = stop == CHUNK_WORDS || end - stop > SPILLED_WORDS ? SPILLED_WORDS : end - stop;
+        memset(chunk + at, 0, (stop - at + spilled) * sizeof *chunk);
+    }
+    heap_emptied(chunk, from, end);
+}
+
 uintptr_t heap_next(uintptr_t address, uintptr_t end)
 {
     uintptr_t next;
     for (; address < end; address = next) {
-        const uint32_t *words = heap_span(address, end, &next);
-        if (words == NULL)
+        uint32_t *chunk = heap_chunk(address);
+        heap_span(address, end, &next);
+        if (chunk == NULL)
             continue;
-        size_t n = (next - address) / 8, i = 0;
-        while (i < n && words[i] == 0) {
-            uint64_t pair; /* gaps can be long: two words at a time */
-            if (i + 2 <= n && (memcpy(&pair, &words[i], sizeof pair), pair == 0))
-                i += 2;
-            else
-                i++;
-        }
-        if (i < n)
-            return address + 8 * i;
+        uint64_t first = (address >> 3) & (CHUNK_WORDS - 1), n = first + ((next - address) >> 3), at = heap_skip(chunk, first, n);
+        if (at < n)
+            return address + ((at - first) << 3);
     }
     return end;
 }

@@ -17,12 +17,27 @@ struct shadow { /* at the place of an object; the words behind it are free up to
 #define TABLE_CHUNKS (1u << (TABLE_SHIFT - CHUNK_SHIFT))
 #define TABLES (1u << (ADDRESS_BITS - TABLE_SHIFT))
 
+/* Behind its words, and those of an object that begins in the last of them, a chunk has a byte for each page of its shadow: may an
+ * object begin there? Pages of gaps, and of what large objects cover, are not read. */
+#define PAGE_WORDS 1024u
+#define CHUNK_PAGES (CHUNK_WORDS / PAGE_WORDS)
+#define SPILLED_WORDS 2u /* of an object that begins in a page's last one */
+
+static inline uint8_t *heap_pages(uint32_t *chunk)
+{
+    return (uint8_t *)(chunk + CHUNK_WORDS + 16);
+}
+
 extern uint32_t **heap_tables[TABLES]; /* never NULL: where nothing is known they share an empty one */
 
 bool heap_init(void);
 void heap_forget(void);    /* gives its memory back: all reads as 0 */
 uint32_t *heap_make_chunk(uintptr_t address);
-uintptr_t heap_next(uintptr_t address, uintptr_t end);    /* the first object at or after the address, or end */
+uintptr_t heap_next(uintptr_t address, uintptr_t end); /* the first object at or after the address, or end */
+/* The same of words of a chunk, by their indexes. */
+uint64_t heap_skip(uint32_t *chunk, uint64_t from, uint64_t end);
+void heap_erase(uint32_t *chunk, uint64_t from, uint64_t end);   /* nothing begins there any more */
+void heap_emptied(uint32_t *chunk, uint64_t from, uint64_t end); /* the same, and its words are 0 */
 
 /* The chunk around an address; NULL: there is none. */
 static inline uint32_t *heap_chunk(uintptr_t address)
@@ -39,7 +54,11 @@ static inline struct shadow *heap_place(uintptr_t address)
     uint32_t *chunk = heap_chunk(address);
     if (UNLIKELY(chunk == NULL) && (chunk = heap_make_chunk(address)) == NULL)
         return NULL;
-    return (struct shadow *)(void *)&chunk[(address >> 3) & (CHUNK_WORDS - 1)];
+    uint32_t word = (uint32_t)(address >> 3) & (CHUNK_WORDS - 1);
+    uint8_t *page = heap_pages(chunk) + word / PAGE_WORDS;
+    if (UNLIKELY(*page == 0))
+        *page = 1;
+    return (struct shadow *)(void *)&chunk[word];
 }
 
 /* NULL: no object is known there. */

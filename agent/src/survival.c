@@ -172,18 +172,10 @@ static void count_reason(uint32_t gc, struct shadow *s, bool all_survived, struc
 
 static void count_reasons(uint32_t gc, const struct bound *b, bool all_survived, struct reported_why *slots)
 {
-    uintptr_t next;
-    for (uintptr_t at = b->start; at < b->used;) {
-        uint32_t *words = heap_span(at, b->used, &next);
-        for (; words != NULL && at < next;) {
-            struct shadow *s = (struct shadow *)(void *)words;
-            uint64_t size = s->site == 0 || s->size == 0 ? 1 : s->size;
-            if (s->site != 0)
-                count_reason(gc, s, all_survived, slots);
-            words += size;
-            at += size << 3;
-        }
-        at = at < next ? next : at; /* the last one may reach beyond */
+    for (uintptr_t at = heap_next(b->start, b->used); at < b->used; at = heap_next(at, b->used)) {
+        struct shadow *s = heap_find(at);
+        at += s->size == 0 ? 8 : (uintptr_t)s->size << 3;
+        count_reason(gc, s, all_survived, slots);
     }
 }
 

@@ -185,28 +185,29 @@ static void report_all_dead(void)
         report_dead(&dead_slots[i]);
 }
 
-static void walk_dead_words(uint32_t *words, uint64_t n, uint64_t *at, uint32_t generation)
+/* Words of a chunk, by their indexes. Returns where the last object ends, which can be behind them. */
+static uint64_t walk_dead_words(uint32_t *chunk, uint64_t from, uint64_t n, uint32_t generation)
 {
     struct dead none = {0, 0, 0, 0}, *d = &none;
     uint32_t born_now = gc.number - 1;
-    uint64_t i = 0;
+    uint64_t i = from;
     while (i < n) {
-        struct shadow *s = (struct shadow *)(void *)&words[i];
+        struct shadow *s = (struct shadow *)(void *)&chunk[i];
         if (s->site == 0) {
-            i++;
+            i = heap_skip(chunk, i, n);
             continue;
         }
         if (s->site != d->site) {
             if (UNLIKELY(!is_site(s->site))) {
                 note_damage();
-                return;
+                return n;
             }
             d = dead_of(s->site, generation);
         }
         uint64_t size = s->size;
         if (UNLIKELY(size == 0)) {
             note_damage();
-            return;
+            return n;
         }
         if (s->born != born_now)
             count_age(s, born_now - s->born);
@@ -215,7 +216,8 @@ static void walk_dead_words(uint32_t *words, uint64_t n, uint64_t *at, uint32_t 
         s->site = s->size = s->born = 0;
         i += size;
     }
-    *at += i << 3; /* the last one may reach beyond these words */
+    heap_emptied(chunk, from, n);
+    return i;
 }
 
 /* What the last GC left in generation 0 is looked at; of what was born there since, there is only the shadow. */
@@ -237,10 +239,11 @@ static void erase_dead(uintptr_t at, uintptr_t end)
         d->bytes += (uint64_t)s->size << 3;
     }
     for (; at < end; at = next) {
-        uint32_t *words = heap_span(at, end, &next);
-        size_t beyond = (next & ((UINT64_C(1) << CHUNK_SHIFT) - 1)) == 0 ? 2 : 0; /* of an object that begins at a chunk's end */
-        if (words != NULL)
-            memset(words, 0, (((next - at) >> 3) + beyond) * sizeof *words);
+        uint64_t from = (at >> 3) & (CHUNK_WORDS - 1);
+        uint32_t *chunk = heap_chunk(at);
+        heap_span(at, end, &next);
+        if (chunk != NULL)
+            heap_erase(chunk, from, from + ((next - at) >> 3));
     }
 }
 
@@ -253,11 +256,10 @@ static void walk_dead(uintptr_t at, uintptr_t end, uint32_t generation)
     }
     while (at < end && !gc_lost) {
         uintptr_t next;
-        uint32_t *words = heap_span(at, end, &next);
-        if (words == NULL)
-            at = next;
-        else
-            walk_dead_words(words, (next - at) >> 3, &at, generation);
+        uint64_t from = (at >> 3) & (CHUNK_WORDS - 1);
+        uint32_t *chunk = heap_chunk(at);
+        heap_span(at, end, &next);
+        at = chunk == NULL ? next : at + ((walk_dead_words(chunk, from, from + ((next - at) >> 3), generation) - from) << 3);
     }
 }
 

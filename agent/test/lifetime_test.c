@@ -498,6 +498,32 @@ static void lives_untracked(void)
 #define CHUNK_WORDS (1u << 19) /* of the shadow heap: see heap.h */
 #define CHUNK_BYTES ((CHUNK_WORDS + 1024u) * 4u)
 
+/* Large objects and gaps between them: a collection reads the pages of the shadow in which objects begin, and no others. */
+static void gaps_are_not_read(void)
+{
+    static unsigned char resident[CHUNK_BYTES / 4096];
+    setenv("CLRPROF_ROOTS", "off", 1);
+    fake.watched_bytes = CHUNK_BYTES;
+    start_lifetime();
+    struct fake_stack s = {2, 0, {&bodies[0], &bodies[2]}, 0};
+    for (uint32_t i = 0; i < 120; i++) {
+        struct birth b = {&large, used[WIRE_GENERATION_LARGE]};
+        heap[n_heap++] = (struct heap_object){b.at, LARGE_OBJECT, WIRE_GENERATION_LARGE, false};
+        used[WIRE_GENERATION_LARGE] += LARGE_OBJECT;
+        fake_run(&s, born_here, &b);
+    }
+    for (uint32_t i = 0; i < 6; i++)
+        collect(2, i, true);
+    check(fake.watched != NULL && mincore(fake.watched, CHUNK_BYTES, resident) == 0, "no chunk of the shadow heap was seen");
+    uint32_t pages = 0;
+    for (uint32_t i = 0; i < sizeof resident; i++)
+        pages += resident[i] & 1;
+    check(pages >= 10 && pages <= 100, "%u pages of %u were touched for 42 objects", pages, (uint32_t)sizeof resident);
+    struct ends e = read_ends();
+    check(e.dead[WIRE_GENERATION_LARGE][0] == dead[WIRE_GENERATION_LARGE][0], "%llu are dead, want %llu", (unsigned long long)e.dead[WIRE_GENERATION_LARGE][0],
+          (unsigned long long)dead[WIRE_GENERATION_LARGE][0]);
+}
+
 /* Something writes over the shadow of an object: what is found there is not believed, the walks end, and it is reported. */
 static int lives_damaged_step(uint64_t n)
 {
@@ -907,6 +933,7 @@ const struct scenario lifetime_scenarios[] = {
     {"lives_in_a_storm", lives_in_a_storm},
     {"roots_of_every_collection", roots_of_every_collection},
     {"lives_killed", lives_killed},
+    {"gaps_are_not_read", gaps_are_not_read},
     {"events_shorten", events_shorten},
     {"events_of_collector_later", events_of_collector_later},
     {"events_refused", events_refused},
