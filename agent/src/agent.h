@@ -14,8 +14,12 @@
 #define UNLIKELY(x) __builtin_expect(!!(x), 0)
 #define COLD __attribute__((noinline, cold))
 /* Without the stack's guard, which would be the only cost that it has in a hot function: one without arrays, whose variables only the
- * agent's own functions fill. */
+ * agent's own functions fill. gcc before 11 cannot leave it out. */
+#if __has_attribute(no_stack_protector)
 #define UNGUARDED __attribute__((no_stack_protector))
+#else
+#define UNGUARDED
+#endif
 /* What always holds, for builds that are tests. */
 #ifdef CLRPROF_SANITIZED
 #define ASSERT(x) ((x) ? (void)0 : __builtin_trap())
