@@ -30,7 +30,7 @@ THREADS    ?= 5000000
 DEMO       := bin/demo
 GETDOTNET  := go run ./tools/getdotnet
 
-.PHONY: help build agent hook web screenshots packages dotnet demo test test-all test-agent race bench test-rest check analyze fuzz heaps programs attaches collector golden sessions soak clean
+.PHONY: help build agent hook web screenshots packages dotnet demo test test-all test-agent race bench test-rest check analyze fuzz heaps programs attaches hostile collector golden sessions soak clean
 .DEFAULT_GOAL := help
 
 help: ## list the targets
@@ -110,7 +110,7 @@ test: build dotnet check ## run the tests that one needs to trust a change; fetc
 test-rest: build dotnet race test-agent analyze ## run what "make test" left out, each once, other compilers, sanitizers and the race detector
 	CLRPROF_TEST_SEED=$(SEED) $(GOTEST) -rest $(LEFT) $(SKIPS:%=-skips %) -- -vet=off -timeout 60m
 
-test-all: build dotnet check race test-agent analyze ## run all tests, and each way to record a program on every runtime
+test-all: build dotnet check race test-agent analyze hostile ## run all tests, and each way to record a program on every runtime
 	CLRPROF_TEST_SUITE=all $(GOTEST) $(SKIPS:%=-skips %) -- -vet=off -timeout 150m ./...
 
 test-agent: ## test the agent in a simulated runtime, with every available compiler and sanitizer
@@ -154,6 +154,12 @@ soak: agent ## try many random cases of each property (CHECKS=3000) and many sim
 
 programs: build dotnet ## record generated C# programs in all modes on all runtimes (PROGRAMS=20 from seed FIRST)
 	go test -timeout 240h ./e2e -run TestPrograms -v -args -programs=$(PROGRAMS) -first=$(FIRST)
+
+# As root these try what a second user can do; otherwise they are skipped.
+HOSTILE    ?= 20
+hostile: build dotnet ## try what other users, their files, sockets and sessions can do to clrprof (HOSTILE=20 rounds)
+	go test -timeout 1h -count=1 -run 'Hostile|Forged|Foreign|Odd|Truncated' ./internal/...
+	go test -timeout 1h -count=1 ./e2e -run TestHostile -v -args -hostile=$(HOSTILE)
 
 attaches: build dotnet ## record the calls of services under load, many times (ATTACHES=300)
 	go test -timeout 240h ./e2e -run TestAttachTimeOften -v -args -attaches=$(ATTACHES)

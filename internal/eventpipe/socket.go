@@ -46,13 +46,12 @@ func dial(pid int) (net.Conn, error) {
 	if _, err := os.Readlink(filepath.Join(proc, "root")); err == nil { // the process may see another file system
 		directory = filepath.Join(proc, "root", directory)
 	}
-	d, err := os.Open(directory)
+	d, err := os.OpenFile(directory, unix.O_PATH|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrNoSocket, err)
 	}
 	defer d.Close()
-	// An address has 108 bytes at most, a path can be longer.
-	c, err := net.DialTimeout("unix", fmt.Sprintf("/proc/self/fd/%d/%s", d.Fd(), name), answerTime)
+	c, err := dialOf(int(d.Fd()), name, pid)
 	switch {
 	case err == nil:
 		return c, nil
@@ -64,6 +63,48 @@ func dial(pid int) (net.Conn, error) {
 		return nil, fmt.Errorf("%w %s in %s", ErrNotYet, name, directory)
 	}
 	return nil, fmt.Errorf("%w: %w", ErrNoSocket, err)
+}
+
+// dialOf connects to a socket of a folder at which a process listens. In a folder for all, or one that the process's
+// environment names, there can be another program's socket, or a link to one: so what has the name is looked at before
+// it is used, and nothing is sent to another process.
+func dialOf(folder int, name string, pid int) (net.Conn, error) {
+	fd, err := unix.Openat(folder, name, unix.O_PATH|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return nil, err
+	}
+	defer unix.Close(fd)
+	var st unix.Stat_t
+	if err := unix.Fstat(fd, &st); err != nil {
+		return nil, err
+	}
+	if st.Mode&unix.S_IFMT != unix.S_IFSOCK {
+		return nil, fmt.Errorf("%s is not a socket", name)
+	}
+	c, err := net.DialTimeout("unix", fmt.Sprintf("/proc/self/fd/%d", fd), answerTime)
+	if err != nil {
+		return nil, err
+	}
+	of, ok := c.(*net.UnixConn)
+	if !ok {
+		return nil, errors.Join(fmt.Errorf("%s is not a socket", name), c.Close())
+	}
+	var cred *unix.Ucred
+	var credErr error
+	raw, err := of.SyscallConn()
+	if err == nil {
+		err = raw.Control(func(fd uintptr) {
+			cred, credErr = unix.GetsockoptUcred(int(fd), unix.SOL_SOCKET, unix.SO_PEERCRED)
+		})
+	}
+	err = errors.Join(err, credErr)
+	if err == nil && int(cred.Pid) != pid && int(cred.Pid) != os.Getpid() { // this process does not harm itself
+		err = fmt.Errorf("process %d listens at %s", cred.Pid, name)
+	}
+	if err != nil {
+		return nil, errors.Join(err, c.Close())
+	}
+	return c, nil
 }
 
 // disabledBy is the setting by which a process has no socket, "" if there is none.

@@ -141,3 +141,25 @@ func TestRequest(t *testing.T) {
 		}
 	}
 }
+
+// TestForeignSocket: a link to another program's socket, or another process at the name, is sent nothing.
+func TestForeignSocket(t *testing.T) {
+	dir := t.TempDir()
+	t.Chdir(dir)
+	pid := sleeper(t, "TMPDIR="+dir)
+	name, err := socketName(filepath.Join("/proc", strconv.Itoa(pid)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	l, err := net.Listen("unix", "other")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	if err := os.Symlink("other", name); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Start(pid, []Provider{{"A", 0, Critical, ""}}); !errors.Is(err, ErrNoSocket) || !strings.Contains(err.Error(), "not a socket") {
+		t.Errorf("%v", err)
+	}
+}
