@@ -77,7 +77,7 @@ func newAttachCommand(e *environment) *cobra.Command {
 // attachFlagGroups are the flags of attach, as its help names them.
 var attachFlagGroups = []flagGroup{
 	{"what", "--lifetime (the default)  --memory  --time  --meter NAME"},
-	{"output", "-o, --output FILE  -f, --force  --no-report  --top N  --live"},
+	{"output", "-o, --output FILE  -f, --force  --no-report  --top N  --live  --arguments WHICH"},
 	{"code", "--include PATTERN  --exclude PATTERN  --mine PATTERN  --instrument MODE"},
 	{"objects", "--snapshot WHEN  --roots WHICH  --final-gc"},
 	{"when", "--after TIME  --for TIME  --stop-when CONDITION  --record-first N  --paused  --stopped"},
@@ -272,7 +272,7 @@ func (a *attachFlags) options(pid int) (collect.Options, error) {
 		return collect.Options{}, err
 	}
 	command := commandOf(pid)
-	arguments, err := json.Marshal(command)
+	arguments, err := json.Marshal(a.arguments.Of(command))
 	if err != nil {
 		return collect.Options{}, exit(exitInternal, err)
 	}
@@ -285,6 +285,7 @@ func (a *attachFlags) options(pid int) (collect.Options, error) {
 	now := time.Now()
 	facts := sessionFacts(now)
 	facts[session.KeyMode], facts[session.KeyOptions] = a.mode(), string(options)
+	tellArguments(facts, a.arguments)
 	if len(command) > 0 {
 		facts[session.KeyCommand] = string(arguments)
 	} else {
@@ -300,6 +301,7 @@ func (a *attachFlags) options(pid int) (collect.Options, error) {
 		depth = defaultStackDepth
 	}
 	return collect.Options{
+		Arguments: a.arguments,
 		Launch: launch.Options{MemoryLimit: limit, Nodes: mostNodes(memory()), StackDepth: depth,
 			Lifetime: a.lifetime, FinalGC: a.finalGC, Roots: a.roots, Snapshot: a.snapshot,
 			RecordFirst: uint32(a.steer.first),

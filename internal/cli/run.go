@@ -31,6 +31,7 @@ import (
 	"github.com/clrprof/clrprof/internal/quantity"
 	"github.com/clrprof/clrprof/internal/report"
 	"github.com/clrprof/clrprof/internal/report/text"
+	"github.com/clrprof/clrprof/internal/secrets"
 	"github.com/clrprof/clrprof/internal/session"
 	"github.com/clrprof/clrprof/internal/steer"
 	"github.com/clrprof/clrprof/internal/systemevent"
@@ -67,6 +68,7 @@ var rootChoices = []string{defaultRoots, "every", "induced", "off"}
 
 // runFlags are the flags of the run command.
 type runFlags struct {
+	arguments              secrets.Keep // that the session holds
 	memory, lifetime, time bool
 	output                 string
 	force, noReport        bool
@@ -151,7 +153,7 @@ const commonRunFlags = "  --memory           only allocations, not the ends of o
 // runFlagGroups are the flags of run, as its help names them.
 var runFlagGroups = []flagGroup{
 	{"what", "--lifetime (the default)  --memory  --time  --interactions  --meter NAME"},
-	{"output", "-o, --output FILE  -f, --force  --no-report  --top N  --live"},
+	{"output", "-o, --output FILE  -f, --force  --no-report  --top N  --live  --arguments WHICH"},
 	{"code", "--mine PATTERN  --include PATTERN  --exclude PATTERN  --exclude-small  --instrument MODE"},
 	{"times", "--trace FILE  --trace-limit SIZE  --events KINDS  --event-limit N  --cpu-counters A,B"},
 	{"", "--probes WAY"},
@@ -204,6 +206,7 @@ func (r *runFlags) addOutput(f *pflag.FlagSet) {
 	f.StringVarP(&r.output, "output", "o", defaultOutput,
 		"the session file: %e name of the command, %p its process id, %t time")
 	f.BoolVarP(&r.force, "force", "f", false, "overwrite the file")
+	addArguments(f, &r.arguments)
 	f.BoolVar(&r.noReport, "no-report", false, "print no summary")
 	f.IntVar(&r.top, "top", 0, "rows in the lists of the summary; 0: all (default: what fits on a screen)")
 }
@@ -524,7 +527,7 @@ func (r *runFlags) options(e *environment, command []string) (collect.Options, e
 	if err != nil {
 		return collect.Options{}, err
 	}
-	arguments, err := json.Marshal(command)
+	arguments, err := json.Marshal(r.arguments.Of(command))
 	if err != nil {
 		return collect.Options{}, exit(exitInternal, err)
 	}
@@ -543,11 +546,13 @@ func (r *runFlags) options(e *environment, command []string) (collect.Options, e
 	now := time.Now()
 	facts := sessionFacts(now)
 	facts[session.KeyMode] = r.mode()
+	tellArguments(facts, r.arguments)
 	facts[session.KeyCommand], facts[session.KeyDirectory], facts[session.KeyOptions] = string(
 		arguments), directory, string(set)
 	// What the agent cannot read of --mine was refused with --time; without, only clrprof itself must understand it.
 	rules, mine := r.plan.rules(), r.plan.mineRules().Readable()
 	return collect.Options{
+		Arguments: r.arguments,
 		Launch: launch.Options{Command: command, MemoryLimit: limit, Nodes: mostNodes(memory()), StackDepth: r.depth,
 			Environment: os.Environ(),
 			Lifetime:    r.lifetime, FinalGC: r.finalGC, Roots: r.roots, Snapshot: r.snapshot,

@@ -275,7 +275,7 @@ func (p *process) readLog(r *Recorder) error {
 }
 
 func (p *process) writeProcess(r *Recorder, h *wire.Header, now quantity.Nanoseconds, last bool) error {
-	arguments, err := json.Marshal(p.arguments)
+	arguments, err := json.Marshal(r.arguments.Of(p.arguments))
 	if err != nil {
 		return fmt.Errorf("encode arguments: %w", err)
 	}

@@ -27,7 +27,7 @@ func small() *wiretest.Arena {
 	a := wiretest.New()
 	a.Add(
 		wire.Process{Executable: []byte("/usr/bin/dotnet"),
-			CommandLine: []byte("dotnet\x00exec\x00/srv/App.dll\x00x y\x00")},
+			CommandLine: []byte("dotnet\x00exec\x00/srv/App.dll\x00x y\x00--password\x00hunter2\x00")},
 		wire.Thread{ID: 1, OSID: 77, Managed: 0x1000, BeginNS: 1500},
 		wire.Module{ID: 1, MVID: mvid, Path: "/srv/App.dll", Name: "App.dll"},
 		wire.Type{ID: 1, Module: 1, Token: 0x02000003, Kind: wire.TypeClass, Names: []string{"N.Outer`1", "Inner"}},
@@ -45,7 +45,7 @@ func TestSmall(t *testing.T) {
 	s := record(t, small(), collect.Filter{})
 	equal(t, "processes", get[session.Process](t)(s.Processes()),
 		[]session.Process{{ID: 1, PID: 1 << 30, ParentPID: 7, Name: "App", Path: "/usr/bin/dotnet",
-			Arguments: `["dotnet","exec","/srv/App.dll","x y"]`, RuntimeVersion: "9.0.7", Begin: 1000, End: 5000,
+			Arguments: `["dotnet","exec","/srv/App.dll","x y","--password","[replaced]"]`, RuntimeVersion: "9.0.7", Begin: 1000, End: 5000,
 			EndState: session.EndDied, AgentBytes: 5000}})
 	equal(t, "threads", get[session.Thread](t)(s.Threads()),
 		[]session.Thread{{ID: 1, Process: 1, OSID: 77, Begin: 1500, End: 5000}})

@@ -18,6 +18,7 @@ import (
 	"github.com/clrprof/clrprof/internal/quantity"
 	"github.com/clrprof/clrprof/internal/recording"
 	"github.com/clrprof/clrprof/internal/safefs"
+	"github.com/clrprof/clrprof/internal/secrets"
 	"github.com/clrprof/clrprof/internal/session"
 	"github.com/clrprof/clrprof/internal/wire"
 )
@@ -39,6 +40,7 @@ type Recorder struct {
 	files     *safefs.Dir          // of the arenas
 	start     quantity.Nanoseconds // of the session, on the Monotonic clock
 	filter    Filter
+	arguments secrets.Keep        // see Options
 	processes map[string]*process // by arena file name
 	names     []string            // their order
 	failed    map[string]*failed  // by file name

@@ -19,6 +19,7 @@ import (
 	"github.com/clrprof/clrprof/internal/quantity"
 	"github.com/clrprof/clrprof/internal/recording"
 	"github.com/clrprof/clrprof/internal/safefs"
+	"github.com/clrprof/clrprof/internal/secrets"
 	"github.com/clrprof/clrprof/internal/session"
 	"github.com/clrprof/clrprof/internal/steer"
 )
@@ -31,27 +32,29 @@ var ErrWrite = errors.New("cannot write the session")
 
 // Options tell how to record a command.
 type Options struct {
-	Launch  launch.Options // Directory is filled in
-	Output  string         // pattern of the session's path: %p process id, %t time, %e name
-	Name    string         // for %e
-	Force   bool           // replace an existing session
-	Filter  Filter
-	Group   func(memory int64) int64 // the agent's limit where a control group allows so much; nil: it stays what it is
-	Facts   map[string]string        // info rows of the session
-	Started func(pid int)            // the target runs; may be nil
-	Opened  func(path string)        // the session is there, and is being recorded; may be nil
-	Stop    <-chan struct{}          // closed: stop waiting for the target, which runs on
-	Begin   time.Time                // for %t
-	OnSlice func(Progress)           // after each slice; may be nil
-	OnEnd   func(percent int)        // the target ended, and so much of what it left is written; may be nil
-	Live    *live.Feed               // of the recording; nil: it cannot be watched
-	Sample  quantity.Nanoseconds     // between samples of what the operating system counts; 0: none
-	MarkAt  []instrument.MarkAt      // functions whose calls or returns agents mark, as Launch tells them
-	Limits  []instrument.Limit       // functions on which it depends what is recorded, as Launch tells them
-	Meters  []string                 // names of event sources whose counters are sampled as often
-	Steer   Steering                 // when something is recorded
-	Trace   Trace                    // a call trace, as Launch tells agents
-	OnBusy  func()                   // another process reads the session and keeps it from being written; may be nil
+	Launch launch.Options // Directory is filled in
+	Output string         // pattern of the session's path: %p process id, %t time, %e name
+	Name   string         // for %e
+	Force  bool           // replace an existing session
+	Filter Filter
+	Group  func(memory int64) int64 // the agent's limit where a control group allows so much; nil: it stays what it is
+	Facts  map[string]string        // info rows of the session
+	// what is kept of the arguments of processes; "": all but secrets
+	Arguments secrets.Keep
+	Started   func(pid int)        // the target runs; may be nil
+	Opened    func(path string)    // the session is there, and is being recorded; may be nil
+	Stop      <-chan struct{}      // closed: stop waiting for the target, which runs on
+	Begin     time.Time            // for %t
+	OnSlice   func(Progress)       // after each slice; may be nil
+	OnEnd     func(percent int)    // the target ended, and so much of what it left is written; may be nil
+	Live      *live.Feed           // of the recording; nil: it cannot be watched
+	Sample    quantity.Nanoseconds // between samples of what the operating system counts; 0: none
+	MarkAt    []instrument.MarkAt  // functions whose calls or returns agents mark, as Launch tells them
+	Limits    []instrument.Limit   // functions on which it depends what is recorded, as Launch tells them
+	Meters    []string             // names of event sources whose counters are sampled as often
+	Steer     Steering             // when something is recorded
+	Trace     Trace                // a call trace, as Launch tells agents
+	OnBusy    func()               // another process reads the session and keeps it from being written; may be nil
 	// the process to attach to does not let objects be followed, and is recorded without; nil: then it is not recorded
 	WithoutLifetime func()
 	// others do not find the recording of a process that is attached to by its id, and why; may be nil
@@ -263,7 +266,7 @@ func recordFiles(o Options, w *session.Writer, files *safefs.Dir, start quantity
 
 // take learns what is wanted beside the arenas.
 func (r *Recorder) take(o Options) {
-	r.group = o.Group
+	r.group, r.arguments = o.Group, o.Arguments
 	r.watch(o.Live)
 	r.sampleEvery(o.Sample)
 	r.sampleMeters(o.Meters, o.Sample, len(o.Launch.Meters) > 0)

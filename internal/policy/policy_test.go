@@ -56,6 +56,10 @@ differ:
 programs:
 policy:
 atomicfile:
+secrets:
+collect: secrets
+report: secrets
+cli: secrets
 printable:
 report/text: printable
 report/encode: printable

@@ -4,8 +4,11 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+	"strings"
 
 	q "github.com/clrprof/clrprof/internal/quantity"
+	"github.com/clrprof/clrprof/internal/secrets"
+	"github.com/clrprof/clrprof/internal/session"
 )
 
 // headerView shows the facts about a session.
@@ -23,6 +26,19 @@ var headerView = View{
 // addFact adds a fact to the rows. numbers has one element if a program can count with the fact: its exact number, in
 // bytes, objects or nanoseconds.
 type addFact func(key, value string, numbers ...int64)
+
+// replacedArguments is how many values of arguments were replaced when they were recorded: of the processes, and of the
+// command if it is none of these.
+func replacedArguments(command string, processes []session.Process) q.Count {
+	n := 0
+	for _, p := range processes {
+		n += strings.Count(p.Arguments, secrets.Replaced)
+		if p.Arguments == command {
+			command = ""
+		}
+	}
+	return q.Count(n + strings.Count(command, secrets.Replaced))
+}
 
 func buildHeader(b *builder) error {
 	b.table.Prose = ProseFacts
@@ -49,6 +65,9 @@ func buildHeader(b *builder) error {
 		} else {
 			add(key, info[key])
 		}
+	}
+	if n := replacedArguments(info[session.KeyCommand], b.processes.list); n > 0 {
+		add("arguments replaced", fmt.Sprintf("%s that looked like secrets", counted(n, "value")), int64(n))
 	}
 	count("processes", q.Count(len(b.processes.list)))
 	count("threads", b.threadCount(0))

@@ -15,6 +15,7 @@ const (
 	KeyCreated   = "created"           // RFC 3339 time of the session's start
 	KeyMode      = "mode"              // data sets, separated by commas: "memory", "memory,lifetime"
 	KeyCommand   = "command"           // JSON array: the command that was run
+	KeyArguments = "arguments"         // what was kept of the arguments of commands: none | program; absent: all
 	KeyDirectory = "working_directory" // where it was run
 	KeyOptions   = "options"           // JSON object: the flags that were set
 	KeyHost      = "host"              // host name

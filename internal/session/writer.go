@@ -118,7 +118,7 @@ func makeEmpty() ([]byte, error) {
 }
 
 // writeEmpty makes the file of a session without rows, and claims it before it has its name: it is never seen
-// without. Only its owner may read it: it will hold the arguments of the command. Without force the error wraps
+// without. Only its owner may read it: docs/privacy.md says what it will hold. Without force the error wraps
 // fs.ErrExist if there is a file.
 func writeEmpty(path string, force bool) (*Claim, error) {
 	content, err := empty()
