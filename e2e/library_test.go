@@ -30,6 +30,9 @@ var needed = strings.Fields(`
 	sched_getcpu sched_setaffinity sched_yield sigdelset sigfillset snprintf statvfs strcasecmp strchr strcmp strlen
 	strncmp strrchr strstr strtoul strtoull syscall unlink write`)
 
+// forked is what the agent asks for to be told of forks: glibc links pthread_atfork itself into each library.
+var forked = map[agentbin.Library]string{agentbin.Glibc: "__register_atfork", agentbin.Musl: "pthread_atfork"}
+
 // TestLibrary: what the agent needs of the process that it is loaded into. It names no library, since a process has one
 // C library, and no version of a symbol, so it runs with a glibc older than the one that it was built with. All symbols
 // are bound when it is loaded: if one is missing, the runtime goes on without the agent, instead of ending in the
@@ -43,7 +46,7 @@ func TestLibrary(t *testing.T) {
 				t.Fatal(err)
 			}
 			defer f.Close()
-			checkSymbols(t, f)
+			checkSymbols(t, f, l)
 			checkSegments(t, f)
 			flags, err := f.DynValue(elf.DT_FLAGS)
 			if err != nil || len(flags) != 1 || elf.DynFlag(flags[0])&elf.DF_BIND_NOW == 0 {
@@ -67,7 +70,7 @@ func agentOf(t *testing.T, l agentbin.Library) string {
 }
 
 // checkSymbols compares what the agent needs and exports with what it should.
-func checkSymbols(t *testing.T, f *elf.File) {
+func checkSymbols(t *testing.T, f *elf.File, l agentbin.Library) {
 	t.Helper()
 	if libraries, err := f.ImportedLibraries(); err != nil || len(libraries) > 0 {
 		t.Errorf("it needs %v, %v", libraries, err)
@@ -96,7 +99,8 @@ func checkSymbols(t *testing.T, f *elf.File) {
 		have, want []string
 	}{
 		{"needs", strong, needed},
-		{"can do without", weak, []string{"__rseq_offset", "__rseq_size"}}, // of glibc 2.35 and later
+		{"can do without", weak, slices.Sorted(slices.Values([]string{forked[l],
+			"__rseq_offset", "__rseq_size"}))}, // the latter two are of glibc 2.35 and later
 		{"exports", exported, []string{"DllGetClassObject", "clrprof_control", "clrprof_mark", "clrprof_mark_at",
 			"clrprof_meter", "clrprof_meter_begins", "clrprof_meter_lost", "clrprof_name_process",
 			"clrprof_name_thread", "clrprof_state"}},
@@ -163,7 +167,7 @@ func TestLibraryOld(t *testing.T) {
 			}
 		}
 	}
-	for _, name := range needed {
+	for _, name := range append(slices.Clone(needed), forked[agentbin.Glibc]) {
 		if minor, ok := since[name]; !ok || minor > 17 {
 			t.Errorf("%s: since glibc 2.%d (%v)", name, minor, ok)
 		}

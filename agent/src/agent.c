@@ -194,6 +194,7 @@ static hresult initialize(void *self, void *unknown)
     __atomic_store_n(&arena.header->state, failure == 0 ? WIRE_STATE_RECORDING : WIRE_STATE_FAILED, __ATOMIC_RELEASE);
     if (failure == 0) {
         requests_init(agent_info);
+        watch_forks();
         return HR_OK;
     }
     /* The runtime unloads this library now: nothing may stay that points into it, or that nobody would ever free. */

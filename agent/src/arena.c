@@ -47,6 +47,7 @@ static uint64_t total_bytes; /* shared and private */
 static uint64_t file_system_room; /* when the arena was made: /dev/shm of a container often has 64 MiB */
 static const char *no_arena = "no_file"; /* why there is none: the reason in the name of the file that says so */
 static uint32_t lock_word;
+static bool forked; /* this process is a child that has the arena only because it was forked */
 static uint8_t *private_base; /* where private memory comes from, if it all lies in one place: private_place */
 static uint64_t private_size, private_used;
 
@@ -62,7 +63,7 @@ void word_lock(uint32_t *word)
     uint32_t expected = 0;
     if (__atomic_compare_exchange_n(word, &expected, 1, false, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
         return;
-    while (__atomic_exchange_n(word, 2, __ATOMIC_ACQUIRE) != 0)
+    while (__atomic_exchange_n(word, 2, __ATOMIC_ACQUIRE) != 0 && !forked) /* who held it is not in the child */
         syscall(SYS_futex, word, FUTEX_WAIT_PRIVATE, 2, NULL, NULL, 0);
 }
 
@@ -221,6 +222,24 @@ void arena_give_back_all(bool but_time)
         arena_fd = -1;
     }
     arena_unlock();
+}
+
+/* A copy of its own takes the place of a part of the file. */
+static void copy_part(bool has_file, uint64_t offset, uint64_t bytes)
+{
+    if (bytes != 0 && (!has_file || mmap(arena.base + offset, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_FIXED | MAP_NORESERVE, arena_fd,
+                                         (off_t)offset) == MAP_FAILED))
+        forget_part(offset, bytes);
+}
+
+void arena_forked(void)
+{
+    forked = true;
+    bool has_file = descriptor_is_ours();
+    for (uint32_t i = 0; i < WIRE_REGION_COUNT; i++)
+        copy_part(has_file, arena.header->regions[i].offset, mapped[i]);
+    copy_part(has_file, 0, WIRE_HEADER_SIZE);
+    arena_let_go();
 }
 
 static bool back_region(uint32_t region, uint64_t needed)

@@ -62,6 +62,7 @@ bool arena_is_ours_slowly(void);
 
 /* Is this the process that the arena is of? One that was forked from it must leave it alone. */
 void arena_let_go(void);        /* from now on nothing is asked of it, as in a forked child */
+void arena_forked(void);        /* in the child: nothing that is written from now on is seen by others, and no lock is waited for */
 void arena_give_back_all(bool but_time); /* its memory is nobody's any more, and reads as 0 */
 bool arena_is_nameless(void);   /* its file was removed */
 static inline bool arena_is_ours(void)

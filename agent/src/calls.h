@@ -32,6 +32,7 @@ void time_leave_out_calls(void);
 void time_settle(void); /* what this thread did up to now is counted as it was */
 void time_look_again(void); /* is this thread recorded? It asks at its next event */
 void time_leave_out_thread(void); /* what this thread calls is not the program's */
+void time_forked(void); /* see thread_forked */
 void time_forget_thread(ptrdiff_t distance); /* what there is of a thread whose thread-local variables are so far from this one's */
 void time_end(void); /* at the runtime's shutdown */
 void time_know(struct timer *t, uint32_t number); /* puts a timing into the thread's table */

@@ -368,6 +368,7 @@ bool dormant_init(void *profiler_info, const char *directory)
         boxes_replace(info, major);
     if (!thread_start(wait_for_collectors))
         unlink(place_path);
+    watch_forks();
     return true;
 }
 

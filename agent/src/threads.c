@@ -100,6 +100,13 @@ void threads_forget(void)
     threads_close();
 }
 
+void thread_forked(void)
+{
+    current_thread = NULL;
+    current_set = NULL;
+    time_forked();
+}
+
 bool thread_start(void *(*run)(void *))
 {
     sigset_t all, old;

@@ -134,6 +134,7 @@ static inline void forget_ips(struct thread *t)
     t->ips[0].address = 1; /* whose place is another one */
 }
 
+void thread_forked(void); /* this thread is that of a forked child, which records nothing */
 extern __thread struct thread *current_thread AT_FIXED_PLACE;
 
 bool threads_init(void);

@@ -1032,6 +1032,11 @@ void time_forget_thread(ptrdiff_t distance)
         os_detach(t);
 }
 
+void time_forked(void)
+{
+    current_timer = NULL; /* its calls, its clock and the ring of the kernel are its parent's */
+}
+
 void time_settle(void)
 {
     struct timer *t = current_timer;

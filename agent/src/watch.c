@@ -13,6 +13,10 @@
  * in the middle of counting: what they find are zeros, at which every chain ends. Only hooks of calls need what they know, so
  * with time that stays until the runtime has stopped all threads the next time.
  *
+ * A child that is forked and goes on without exec has all that the agent has, and what is shared is its parent's. There the recording
+ * is over from the start: the child gets a copy of the arena of its own before it runs anything, and records nothing. If it runs
+ * managed code, the agent leaves a note, once, that a process is not recorded.
+ *
  * What a killed collector left can still be read (`clrprof recover`) until the next one removes it. So the arena itself is given
  * back when it has no name any more, which is looked at whenever the runtime has stopped all threads. */
 #define _GNU_SOURCE
@@ -21,10 +25,12 @@
 #include "events.h"
 #include "lifetime.h"
 #include "names.h"
+#include "threads.h"
 #include "watch.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -33,6 +39,7 @@
 
 #define LOOK_NS UINT64_C(500000000) /* between two looks, which take some microseconds */
 #define MAX_PATH 4096u
+#define MAX_NOTED_FORKS 1000u /* children of one process that are named: each is a file, and a row of the session */
 
 extern void *agent_info;
 
@@ -79,9 +86,72 @@ bool watch_collector_is_gone(void)
     return arena_is_nameless() || is_locked() == 0;
 }
 
+/* ── forked children ────────────────────────────────────────────────────────────────────────────────────────── */
+
+static bool is_child;
+static uint32_t forks, parent; /* how often the process was forked; in a child: the parent's id, until it is noted */
+
+/* The collector shows the process, which is named as its parent, and why nothing of it is there. */
+static void note_forked(void)
+{
+    char name[MAX_PATH + 64], text[16];
+    int saved_errno = errno;
+    int n = snprintf(name, sizeof name, "%s/%u-%llx.forked.failed", directory, (unsigned)getpid(), (unsigned long long)monotonic_ns());
+    int length = snprintf(text, sizeof text, "%u", (unsigned)parent);
+    parent = 0;
+    int fd = *directory == 0 || n < 0 || (size_t)n >= sizeof name ? -1 : open(name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
+    if (fd >= 0) {
+        if (write(fd, text, (size_t)length) != length) {
+            /* then its parent is not known */
+        }
+        close(fd);
+    }
+    errno = saved_errno;
+}
+
+static void prepare_fork(void)
+{
+    __atomic_fetch_add(&forks, 1, __ATOMIC_RELAXED);
+}
+
+/* In the child, whose only thread this is. */
+static void begin_child(void)
+{
+    int saved_errno = errno;
+    if (arena.base != NULL && arena.owner != NULL && !over) {
+        parent = forks <= MAX_NOTED_FORKS ? arena.header->pid : 0;
+        over = is_child = true;
+        arena_forked();
+        thread_forked();
+    }
+    errno = saved_errno;
+}
+
+/* What glibc's pthread_atfork calls, which is linked into each library; the last argument is the library that the functions go with: this
+ * one stays. */
+#ifdef CLRPROF_MUSL
+int pthread_atfork(void (*)(void), void (*)(void), void (*)(void)) __attribute__((weak));
+#define CAN_WATCH (pthread_atfork != NULL)
+#define WATCH_FORKS(prepare, child) pthread_atfork(prepare, NULL, child)
+#else
+int __register_atfork(void (*)(void), void (*)(void), void (*)(void), void *) __attribute__((weak));
+#define CAN_WATCH (__register_atfork != NULL)
+#define WATCH_FORKS(prepare, child) __register_atfork(prepare, NULL, child, NULL)
+#endif
+
+void watch_forks(void)
+{
+    static KEPT bool watched;
+    if (!watched && CAN_WATCH)
+        watched = WATCH_FORKS(prepare_fork, begin_child) == 0;
+}
+
 bool recording_is_over(void)
 {
-    return __atomic_load_n(&over, __ATOMIC_ACQUIRE);
+    bool is_over = __atomic_load_n(&over, __ATOMIC_ACQUIRE);
+    if (UNLIKELY(is_over && parent != 0))
+        note_forked();
+    return is_over;
 }
 
 static void stop(void)
@@ -115,7 +185,7 @@ void watch_look(void)
 hresult watch_suspended(void *self)
 {
     (void)self;
-    if (!recording_is_over() || given_back)
+    if (!recording_is_over() || given_back || is_child)
         return HR_OK;
     if (!hooks_ended) {
         __atomic_add_fetch(&code_epoch, 1, __ATOMIC_RELEASE); /* for a thread that was about to become warm */

@@ -1409,8 +1409,8 @@ static void around_shutdown(void)
     check(f->header->state == WIRE_STATE_SHUT_DOWN, "state %u", f->header->state);
 }
 
-/* A child that was forked and goes on as programs do must leave its parent's recording alone, also where that has grown
- * meanwhile. Without MADV_WIPEONFORK too. */
+/* A child that was forked and goes on as programs do must leave its parent's recording alone, with stacks that its parent had last
+ * too, and also where that has grown meanwhile. Without MADV_WIPEONFORK too, and with a lock that another thread held. */
 static int forked_step(uint64_t n)
 {
     struct entries model = {0}, none = {0};
@@ -1426,6 +1426,7 @@ static int forked_step(uint64_t n)
         char c;
         if (read(grown[0], &c, 1) != 1)
             abort();
+        work_at_random(&none, 18, 20, 5, false); /* as its parent has done: what it looks at is as it was */
         work_at_random(&none, 20, 2000, 12, false);
         fake_callback(CALLBACK_SHUTDOWN, 0);
         _exit(0);

@@ -585,10 +585,14 @@ static void time_forked(void)
     run_program(&p, 50);
     pid_t child = fork();
     if (child == 0) {
+        struct program other = {.seed = 33, .max_depth = 10, .max_calls = 40};
+        run_program(&other, 50);
         fake_callback(CALLBACK_SHUTDOWN, 0);
         _exit(0);
     }
-    waitpid(child, NULL, 0);
+    int status;
+    waitpid(child, &status, 0);
+    check(status == 0, "the child ended with status %x", status);
     compare(&p.model);
     check(h->state == WIRE_STATE_RECORDING && h->end_ticks == 0, "state %u", h->state);
 }

@@ -3,6 +3,7 @@ package collect
 import (
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"slices"
 	"strconv"
@@ -11,6 +12,7 @@ import (
 	"github.com/clrprof/clrprof/internal/launch"
 	"github.com/clrprof/clrprof/internal/quantity"
 	"github.com/clrprof/clrprof/internal/recording"
+	"github.com/clrprof/clrprof/internal/safefs"
 	"github.com/clrprof/clrprof/internal/session"
 	"github.com/clrprof/clrprof/internal/wire"
 )
@@ -19,7 +21,7 @@ import (
 var ErrNotRecorded = errors.New("no .NET process could be recorded")
 
 // agentReasons are those that an agent itself says, in the name of the file that it leaves instead of an arena.
-var agentReasons = []string{session.LossNoFile, session.LossNoSpace, session.LossNoAddressSpace}
+var agentReasons = []string{session.LossNoFile, session.LossNoSpace, session.LossNoAddressSpace, session.LossForked}
 
 // failureReason translates what an arena's header says.
 func failureReason(f wire.Failure) string {
@@ -39,6 +41,8 @@ type failed struct {
 	rec     *recording.Process
 	row     session.Process
 	reason  string
+	note    string // name of the file that the agent left
+	parent  int    // of a forked process: its parent's id, where both run; 0: not known yet
 	written bool
 }
 
@@ -54,8 +58,30 @@ func failedReason(name string) string {
 	return why
 }
 
+// readParent reads the id of the parent, which the note of a forked process holds.
+func readParent(files *safefs.Dir, name string) int {
+	f, err := files.Open(name)
+	if err != nil {
+		return 0
+	}
+	defer f.Close()
+	text, err := io.ReadAll(io.LimitReader(f, maxNote))
+	if err != nil {
+		return 0
+	}
+	pid, err := strconv.Atoi(string(text))
+	if err != nil || pid < 0 {
+		return 0
+	}
+	return pid
+}
+
+// maxNote bounds what is read of a note: a process's id has at most 10 digits.
+const maxNote = 16
+
 // newFailed reads the name of the file that the agent left: PID-START.WHY.failed.
 func newFailed(rec *recording.Process, name string, start quantity.Nanoseconds) *failed {
+	note := name
 	why := failedReason(name)
 	stem, _, _ := strings.Cut(name, ".")
 	text, _, _ := strings.Cut(stem, "-")
@@ -71,12 +97,18 @@ func newFailed(rec *recording.Process, name string, start quantity.Nanoseconds) 
 		exe = "" // it has ended
 	}
 	begin := max(0, quantity.Nanoseconds(startOf(stem))-start)
-	return &failed{rec: rec, reason: why, row: session.Process{PID: int64(pid), Name: name, Path: exe,
+	return &failed{rec: rec, reason: why, note: note, row: session.Process{PID: int64(pid), Name: name, Path: exe,
 		Arguments: "[]", Begin: begin, End: begin, EndState: session.EndRunning}}
 }
 
 // write writes the process and, once, that everything of it is lost.
 func (f *failed) write(r *Recorder, now quantity.Nanoseconds) error {
+	if f.reason == session.LossForked && f.parent == 0 {
+		f.parent = readParent(r.files, f.note)
+	}
+	if p := r.ofPID(f.parent); f.parent != 0 && p != nil { // a forked process is what its parent is
+		f.row.Name, f.row.Path, f.row.ParentPID = p.name(), p.exe, int64(p.pid)
+	}
 	if f.row.EndState == session.EndRunning {
 		f.row.End = now
 		if !r.alive(int(f.row.PID)) {

@@ -130,15 +130,15 @@ func (r *Recorder) sync(now quantity.Nanoseconds, last bool) error {
 	}
 	end := max(0, now-r.start) // a directory to recover can be older than the machine's last start
 	return r.batch(func() error {
-		for _, name := range r.failures {
-			if err := r.failed[name].write(r, end); err != nil {
-				return err
-			}
-		}
 		for i, name := range r.names {
 			r.syncing = i
 			if err := r.processes[name].sync(r, end, last); err != nil {
 				return fmt.Errorf("record arena %s: %w", name, corrupt(err))
+			}
+		}
+		for _, name := range r.failures { // a forked process is named as its parent
+			if err := r.failed[name].write(r, end); err != nil {
+				return err
 			}
 		}
 		r.takeSamples(now, false, last)

@@ -58,6 +58,7 @@ const (
 	LossOldRuntime     = "old_runtime"
 	LossRefused        = "profiler_refused"
 	LossNotRecorded    = "not_recorded"
+	LossForked         = "forked"
 )
 
 // kind is what there is to know of the reason; of one that this clrprof does not know, that it is missing.

@@ -256,6 +256,10 @@ var lossKinds = []lossKind{
 	{reason: LossRefused, missing: true,
 		why: "nothing of the process is recorded: its runtime refused the profiler", touches: notInAnyView,
 		advice: "Check whether another profiler or a setting of the runtime (DOTNET_…, CORECLR_…) is in the way."},
+	{reason: LossForked, missing: true,
+		why: "nothing of the process is recorded: it was forked by a .NET process, and went on with its code without " +
+			"starting another program", touches: notInAnyView,
+		advice: ".NET does not support that: start a program of its own instead. What the parent did is complete."},
 	{reason: LossNotRecorded, missing: true, why: "nothing of the process is recorded: its agent gave up",
 		touches: notInAnyView, advice: "The process may have printed the reason on standard error."},
 }
