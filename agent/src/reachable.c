@@ -39,6 +39,7 @@ struct back { /* a range of survivors by where it is now */
     uint64_t length;
 };
 
+bool reachable_traces = true;
 static void *info;
 static bool has_handles;
 static uint32_t lock_word; /* server GC scans roots from several threads */
@@ -359,7 +360,7 @@ static void find_dying(void)
 
 void reachable_end(void)
 {
-    if (on && waiting.n + queued.n != 0 && !gc_lost) {
+    if (on && reachable_traces && waiting.n + queued.n != 0 && !gc_lost) {
         find_dying();
         if (!incomplete && sort_backs())
             let_die_all();

@@ -4,6 +4,7 @@
 
 #include "agent.h"
 
+extern bool reachable_traces; /* false: what waits for finalizers counts as alive, for tests whose reference knows no roots */
 void reachable_init(void *info);
 void reachable_give_back(void);
 void reachable_note_class(uintptr_t class_id, uint32_t type); /* the type's number, when it is new */

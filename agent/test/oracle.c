@@ -31,6 +31,7 @@
 #include "../src/hooks.h"
 #include "../src/lifetime.h"
 #include "../src/names.h"
+#include "../src/reachable.h"
 #include "../src/threads.h"
 #include "oracle.h"
 
@@ -541,6 +542,7 @@ static void install_slow_blocks(void **callbacks)
 void oracle_install(void **callbacks)
 {
     const char *path = getenv("CLRPROF_COMPARISON"), *walk = getenv("CLRPROF_WALK"), *n = getenv("CLRPROF_EVERY");
+    reachable_traces = false;
     every = n == NULL ? 1 : strtoull(n, NULL, 10);
     if (strcmp(variant(), "empty") == 0)
         callbacks[CALLBACK_OBJECT_ALLOCATED] = (void *)allocated_empty;
