@@ -241,7 +241,7 @@ static void count_object(struct thread *t, uintptr_t object, uintptr_t class_id,
         t->innermost = timer_innermost();
     }
     struct wire_site *site = c->type != 0 && stack_update(t, innermost) ? site_of_object(t, c->type, object) : NULL;
-    lifetime_attribute(t, site);
+    lifetime_attribute(t, site, bytes);
     if (UNLIKELY(site == NULL)) {
         loss(WIRE_LOSS_ARENA_FULL, 1, bytes);
         return;

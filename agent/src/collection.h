@@ -35,6 +35,7 @@ static inline void population_add(struct population *p, uint64_t objects, uint64
 }
 
 /* lifetime.c */
+void lifetime_lose(uint32_t site, uint64_t bytes); /* an object for whose shadow there is no room */
 bool objects_were_lost(void); /* for a reason that is counted: then survivors without a shadow are no surprise */
 
 /* generations.c: where they are. */

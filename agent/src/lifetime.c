@@ -32,6 +32,7 @@
 
 static void *info;
 bool lifetime_on;
+static bool left_out_lost; /* an object that is not the program's is not followed: no number has it, and none may lack it */
 static bool final_wanted, final_now, final_early, is_last, looked_at;
 static bool collecting; /* between GarbageCollectionStarted and Finished: a runtime that loses one of them does no harm */
 static uint32_t lock_word; /* ranges come from several threads at once */
@@ -91,18 +92,26 @@ void lifetime_note_left_out(uintptr_t object, uint64_t bytes)
     if (s != NULL)
         *s = (struct shadow){SHADOW_LEFT_OUT, (uint32_t)(bytes >> 3), gc_number};
     else if (lifetime_on)
+        lifetime_lose(SHADOW_LEFT_OUT, bytes);
+}
+
+void lifetime_lose(uint32_t site, uint64_t bytes)
+{
+    if (site == SHADOW_LEFT_OUT)
+        __atomic_store_n(&left_out_lost, true, __ATOMIC_RELAXED);
+    else
         loss(WIRE_LOSS_LIFETIME_FULL, 1, bytes);
 }
 
-void lifetime_attribute(struct thread *t, const struct wire_site *site)
+void lifetime_attribute(struct thread *t, const struct wire_site *site, uint64_t bytes)
 {
     if (!lifetime_on)
         return;
     struct shadow *s = t->pending == 0 ? NULL : heap_find(t->pending);
     t->pending = 0;
     if (s == NULL) {
-        if (site != NULL)
-            loss(WIRE_LOSS_LIFETIME_FULL, 1, 0);
+        if (site != NULL && (site->type & WIRE_SITE_FROZEN) == 0)
+            loss(WIRE_LOSS_LIFETIME_FULL, 1, bytes);
     } else if (site == NULL || (site->type & WIRE_SITE_FROZEN) != 0) {
         *s = (struct shadow){0, 0, 0}; /* all of it: a walk stops at any word that is not 0 */
     } else {
@@ -220,6 +229,8 @@ static hresult gc_suspend_started(void *self, uint32_t reason)
 
 COLD bool objects_were_lost(void)
 {
+    if (__atomic_load_n(&left_out_lost, __ATOMIC_RELAXED))
+        return true;
     static const uint32_t reasons[] = {WIRE_LOSS_ARENA_FULL, WIRE_LOSS_NO_THREAD_STATE, WIRE_LOSS_REENTERED, WIRE_LOSS_LIFETIME_FULL};
     for (uint32_t i = 0; i < sizeof reasons / sizeof reasons[0]; i++)
         if (__atomic_load_n(&arena.header->losses[reasons[i]].events, __ATOMIC_RELAXED) != 0)

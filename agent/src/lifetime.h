@@ -44,7 +44,7 @@ void lifetime_end(void);
 void lifetime_end_early(void); /* while finalizers can still run: only if none runs because of it */
 /* Notes an object before its site is known, since finding that can let a garbage collection move it. */
 void lifetime_note_pending(struct thread *t, uintptr_t object, uint64_t bytes);
-void lifetime_attribute(struct thread *t, const struct wire_site *site); /* NULL: it has none */
+void lifetime_attribute(struct thread *t, const struct wire_site *site, uint64_t bytes); /* NULL: it has none */
 #ifndef LARGE_BYTES /* tests set it */
 #define LARGE_BYTES 85000u /* no object on the large object heap is smaller, but for arrays of the runtime's own */
 #endif

@@ -497,7 +497,7 @@ void walk_collection(void)
         const struct moved *m = &((const struct moved *)moves.items)[i];
         struct shadow *s = heap_place(m->to);
         if (s == NULL)
-            loss(WIRE_LOSS_LIFETIME_FULL, 1, (uint64_t)m->size << 3);
+            lifetime_lose(m->site & SHADOW_SITE, (uint64_t)m->size << 3);
         else
             *s = (struct shadow){m->site, m->size, m->born};
     }

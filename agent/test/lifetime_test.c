@@ -206,6 +206,7 @@ static struct {
     bool refuses; /* sessions */
     enum event_fault fault;
     uint32_t left_out; /* objects that the session's start allocates */
+    uint64_t gap;      /* so far behind all others */
     uint32_t own_sessions, sessions, walks;
     void (*provider)(const uint8_t *, uint32_t, uint8_t, uint64_t, uint64_t, void *, void *);
 } pipe_state;
@@ -268,6 +269,7 @@ static hresult pipe_start(void *self, uint32_t n, const struct clr_event_provide
 {
     (void)self, (void)rundown;
     bool own = providers[0].name[0] != runtime_provider[0]; /* shorter names end before */
+    used[0] += own ? 0 : pipe_state.gap;
     for (uint32_t i = 0; !own && i < pipe_state.left_out; i++) {
         heap[n_heap++] = (struct heap_object){used[0], 24, 0, true};
         fake_allocate_at(&line, used[0]);
@@ -778,6 +780,23 @@ static void events_shorten(void)
     check(e.header->left_out == 50 + fake.objects - counted, "%llu objects are left out", (unsigned long long)e.header->left_out);
 }
 
+/* What there is no room to follow is a loss only where the program made it. */
+static void left_out_is_no_loss(void)
+{
+    setenv("CLRPROF_MEMORY", "6291456", 1); /* one chunk of the shadow */
+    pipe_state.left_out = 50;
+    pipe_state.gap = AREA_BYTES / 2;
+    small_only = true;
+    start_with_events(true);
+    struct ends e = read_ends();
+    uint64_t moved = 0;
+    for (uint32_t i = 0; i < n_heap; i++)
+        moved += heap[i].generation == 1 && !heap[i].left_out;
+    check(e.header->left_out == 50, "%llu objects are left out", (unsigned long long)e.header->left_out);
+    check(moved != 0 && lost(&e, WIRE_LOSS_LIFETIME_FULL) == moved, "%llu objects are lost, %llu moved to where there is no room", (unsigned long long)lost(&e, WIRE_LOSS_LIFETIME_FULL),
+          (unsigned long long)moved);
+}
+
 /* Without a session all is as it was; nor is the flag cleared if the session has ended unseen. */
 static void events_refused(void)
 {
@@ -935,6 +954,7 @@ const struct scenario lifetime_scenarios[] = {
     {"lives_killed", lives_killed},
     {"gaps_are_not_read", gaps_are_not_read},
     {"events_shorten", events_shorten},
+    {"left_out_is_no_loss", left_out_is_no_loss},
     {"events_of_collector_later", events_of_collector_later},
     {"events_refused", events_refused},
     {"events_end_unseen", events_end_unseen},

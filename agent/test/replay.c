@@ -209,7 +209,7 @@ static void play_alloc(uint8_t kind)
     if (kind == FROZEN || t->remembered == 0 || r->site != s || ++n % 3 == 0) {
         t->remembered = 0;
         lifetime_note_pending(t, object, size);
-        lifetime_attribute(t, s);
+        lifetime_attribute(t, s, size);
         count(s, size);
         if (kind == FROZEN)
             return;
@@ -234,7 +234,7 @@ static void play_attributed(void)
     if (thread == 0 || thread >= THREADS)
         die("a thread that there is not");
     struct wire_site *s = site_of(n, false);
-    lifetime_attribute(threads[thread], s);
+    lifetime_attribute(threads[thread], s, pending_bytes[thread]);
     count(s, pending_bytes[thread]);
 }
 

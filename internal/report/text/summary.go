@@ -324,7 +324,7 @@ func (s summary) lossFacts(fact func(key, format string, args ...any)) {
 	case len(s.Losses) == 0:
 		fact("losses", "0")
 	case events == 0:
-		fact("losses", "0, but some numbers are not exact (see the end)")
+		fact("losses", "no allocation; other numbers are not exact (see the end)")
 	case uncounted:
 		fact("losses", "an unknown number of allocations (see the end)")
 	default:
