@@ -51,6 +51,7 @@ func scenarios(bin, dir string, names ...string) *exec.Cmd {
 // TestAgentScenarios runs all of the agent's own tests and records every arena that they leave: what was reported to
 // the agent is in the session, or counted as lost.
 func TestAgentScenarios(t *testing.T) {
+	t.Parallel()
 	bin, dir := agent(t), arenaDirectory(t)
 	out, err := scenarios(bin, dir).CombinedOutput()
 	if err != nil {
@@ -60,7 +61,10 @@ func TestAgentScenarios(t *testing.T) {
 	err = filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
 		if err == nil && strings.HasSuffix(path, launch.ArenaSuffix) {
 			arenas++
-			recordScenario(t, filepath.Dir(path))
+			t.Run(filepath.Base(filepath.Dir(path)), func(t *testing.T) {
+				t.Parallel()
+				recordScenario(t, filepath.Dir(path))
+			})
 		}
 		return err
 	})
@@ -166,8 +170,10 @@ func TestAgentSanitized(t *testing.T) {
 	if testing.Short() {
 		t.Skip("slow")
 	}
+	t.Parallel()
 	for _, sanitizers := range []string{"address,undefined", "thread"} {
 		t.Run(sanitizers, func(t *testing.T) {
+			t.Parallel()
 			// -O1 is compiled in half the time, and takes little longer
 			flags := []string{"-O1", "-fsanitize=" + sanitizers, "-fno-sanitize-recover=all"}
 			try := exec.Command("gcc", append(flags, "-x", "c", "-", "-o", filepath.Join(t.TempDir(), "try"))...)

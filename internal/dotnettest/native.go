@@ -29,25 +29,19 @@ func Native(t TB, command ...string) (dir string) {
 	if _, err := exec.LookPath("gcc"); err != nil {
 		t.Skipf("gcc is not installed")
 	}
-	nativeBuilt.Lock()
-	defer nativeBuilt.Unlock()
-	key := fmt.Sprintf("%q", command)
-	if dir, ok := nativeBuilt.dirs[key]; ok {
-		return dir
-	}
-	dir, err := native(command)
+	build, _ := nativeBuilt.LoadOrStore(fmt.Sprintf("%q", command), sync.OnceValues(func() (string, error) {
+		return native(command)
+	}))
+	dir, err := build.(func() (string, error))()
 	if err != nil {
 		t.Fatalf("building with %q: %v", command, err)
 	}
-	nativeBuilt.dirs[key] = dir
 	return dir
 }
 
-// nativeBuilt are the directories of this process's builds: some tests ask hundreds of times.
-var nativeBuilt = struct {
-	sync.Mutex
-	dirs map[string]string
-}{dirs: map[string]string{}}
+// nativeBuilt are this process's builds by command, each a function that returns its directory: some tests ask hundreds
+// of times. Different commands build at the same time.
+var nativeBuilt sync.Map
 
 // native is Native without what is known from before.
 func native(command []string) (string, error) {
