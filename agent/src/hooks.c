@@ -161,5 +161,5 @@ void hooks_measure(struct timer *t, struct wire_timing *timings, struct wire_ove
     if (counters_used != 0)
         measure_counters(t, &warm, probed, batch);
     *out = (struct wire_overhead){median(warm.inside, warm.n), outside > bare ? outside - bare : 0, median(cold.inside, cold.n),
-                                  median(cold.outside, cold.n)};
+                                  median(cold.outside, cold.n), 0};
 }

@@ -289,12 +289,14 @@ struct wire_overhead {
     uint64_t outside; /* from Leave's reading to the next Enter's: part of the caller's time before the next call */
     uint64_t cold_inside; /* the same when nothing is in the processor's caches */
     uint64_t cold_outside;
+    uint64_t uncertain; /* by so much Inside and Outside together may be wrong, up or down */
 };
-_Static_assert(sizeof(struct wire_overhead) == 32, "layout");
+_Static_assert(sizeof(struct wire_overhead) == 40, "layout");
 _Static_assert(offsetof(struct wire_overhead, inside) == 0, "layout");
 _Static_assert(offsetof(struct wire_overhead, outside) == 8, "layout");
 _Static_assert(offsetof(struct wire_overhead, cold_inside) == 16, "layout");
 _Static_assert(offsetof(struct wire_overhead, cold_outside) == 24, "layout");
+_Static_assert(offsetof(struct wire_overhead, uncertain) == 32, "layout");
 
 struct wire_cpu_counter {
     uint32_t kind; /* CounterFaults and so on */
@@ -356,7 +358,7 @@ struct wire_header {
     uint32_t system_events; /* EventSched and so on: what is listed, time */
     uint32_t reserved;
 };
-_Static_assert(sizeof(struct wire_header) == 1912, "layout");
+_Static_assert(sizeof(struct wire_header) == 1920, "layout");
 _Static_assert(offsetof(struct wire_header, magic) == 0, "layout");
 _Static_assert(offsetof(struct wire_header, version) == 8, "layout");
 _Static_assert(offsetof(struct wire_header, state) == 12, "layout");
@@ -386,21 +388,21 @@ _Static_assert(offsetof(struct wire_header, end_ticks) == 136, "layout");
 _Static_assert(offsetof(struct wire_header, gap_ticks) == 144, "layout");
 _Static_assert(offsetof(struct wire_header, ready_measured) == 152, "layout");
 _Static_assert(offsetof(struct wire_header, overhead) == 160, "layout");
-_Static_assert(offsetof(struct wire_header, regions) == 192, "layout");
-_Static_assert(offsetof(struct wire_header, losses) == 864, "layout");
-_Static_assert(offsetof(struct wire_header, walks) == 1656, "layout");
-_Static_assert(offsetof(struct wire_header, left_out) == 1664, "layout");
-_Static_assert(offsetof(struct wire_header, left_out_bytes) == 1672, "layout");
-_Static_assert(offsetof(struct wire_header, answered) == 1680, "layout");
-_Static_assert(offsetof(struct wire_header, forced) == 1684, "layout");
-_Static_assert(offsetof(struct wire_header, snapshots) == 1688, "layout");
-_Static_assert(offsetof(struct wire_header, counters) == 1692, "layout");
-_Static_assert(offsetof(struct wire_header, trace_freed) == 1696, "layout");
-_Static_assert(offsetof(struct wire_header, cpu_counters) == 1704, "layout");
-_Static_assert(offsetof(struct wire_header, ready) == 1896, "layout");
-_Static_assert(offsetof(struct wire_header, probes_out) == 1900, "layout");
-_Static_assert(offsetof(struct wire_header, system_events) == 1904, "layout");
-_Static_assert(offsetof(struct wire_header, reserved) == 1908, "layout");
+_Static_assert(offsetof(struct wire_header, regions) == 200, "layout");
+_Static_assert(offsetof(struct wire_header, losses) == 872, "layout");
+_Static_assert(offsetof(struct wire_header, walks) == 1664, "layout");
+_Static_assert(offsetof(struct wire_header, left_out) == 1672, "layout");
+_Static_assert(offsetof(struct wire_header, left_out_bytes) == 1680, "layout");
+_Static_assert(offsetof(struct wire_header, answered) == 1688, "layout");
+_Static_assert(offsetof(struct wire_header, forced) == 1692, "layout");
+_Static_assert(offsetof(struct wire_header, snapshots) == 1696, "layout");
+_Static_assert(offsetof(struct wire_header, counters) == 1700, "layout");
+_Static_assert(offsetof(struct wire_header, trace_freed) == 1704, "layout");
+_Static_assert(offsetof(struct wire_header, cpu_counters) == 1712, "layout");
+_Static_assert(offsetof(struct wire_header, ready) == 1904, "layout");
+_Static_assert(offsetof(struct wire_header, probes_out) == 1908, "layout");
+_Static_assert(offsetof(struct wire_header, system_events) == 1912, "layout");
+_Static_assert(offsetof(struct wire_header, reserved) == 1916, "layout");
 
 struct wire_ip {
     uint64_t address; /* the return address */

@@ -32,7 +32,8 @@ func (c *checker) timings(d *Data) {
 	timed := map[session.ProcessID]bool{}
 	for _, t := range d.Times {
 		timed[t.Process] = true
-		if t.TicksPerSec <= 0 || t.Gap < 0 || !(t.Inside >= 0 && t.Outside >= 0) || math.IsInf(t.Inside+t.Outside, 1) {
+		if t.TicksPerSec <= 0 || t.Gap < 0 || !(t.Inside >= 0 && t.Outside >= 0 && t.Uncertain >= 0) ||
+			math.IsInf(t.Inside+t.Outside+t.Uncertain, 1) {
 			c.add("timings", "process %d: %d ticks per second, probes of %g and %g ns", t.Process, t.TicksPerSec,
 				t.Inside, t.Outside)
 		}

@@ -112,7 +112,7 @@ func (t *times) writeProcess(p *process, h *wire.Header) error {
 		parts uint64
 		to    *float64
 	}{{h.Overhead.Inside, &row.Inside}, {h.Overhead.Outside, &row.Outside}, {h.Overhead.ColdInside, &row.ColdInside},
-		{h.Overhead.ColdOutside, &row.ColdOutside}} {
+		{h.Overhead.ColdOutside, &row.ColdOutside}, {h.Overhead.Uncertain, &row.Uncertain}} {
 		if o.parts/overheadPart > h.TicksPerSec { // no probe takes a second
 			return fmt.Errorf("%w: probes that take %d ticks", wire.ErrCorrupt, o.parts/overheadPart)
 		}

@@ -118,15 +118,19 @@ const (
 	FindingNothingInside NoteKind = "nothing-inside" // patterns
 	FindingAllocations   NoteKind = "allocations"    // the share of bytes, a type, and a place
 	FindingWork          NoteKind = "work"           // the share of CPU time, the time, and a place
-	FindingWait          NoteKind = "wait"           // the time, how often, and a place
-	FindingMostBytes     NoteKind = "most-bytes"     // bytes, their share, a type, and a place: little, but the most
-	FindingMostWork      NoteKind = "most-work"      // the share of CPU time, the time, and a place: likewise
-	FindingParts         NoteKind = "parts"          // of what, CPU time or bytes, and functions with their shares
-	FindingFramework     NoteKind = "framework"      // the share of bytes that no user code called for, and the bytes
-	FindingAllCode       NoteKind = "all-code"       // of all code: a share and a type, a share and a function
-	FindingAllTypes      NoteKind = "all-types"      // of all code: a share and a type
-	FindingInteractions  NoteKind = "interactions"   // times: all, the recording; calls; a text, its time, a place
-	FindingRule          NoteKind = "rule"           // the title of a rule, what it says, and its id
+	// calls, what their probes took, by how much that may be wrong, the CPU time that remains, the function that is
+	// called most, and its calls
+	FindingUncertain    NoteKind = "uncertain"
+	FindingMeasure      NoteKind = "measure"      // the name of a function: how to measure it
+	FindingWait         NoteKind = "wait"         // the time, how often, and a place
+	FindingMostBytes    NoteKind = "most-bytes"   // bytes, their share, a type, and a place: little, but the most
+	FindingMostWork     NoteKind = "most-work"    // the share of CPU time, the time, and a place: likewise
+	FindingParts        NoteKind = "parts"        // of what, CPU time or bytes, and functions with their shares
+	FindingFramework    NoteKind = "framework"    // the share of bytes that no user code called for, and the bytes
+	FindingAllCode      NoteKind = "all-code"     // of all code: a share and a type, a share and a function
+	FindingAllTypes     NoteKind = "all-types"    // of all code: a share and a type
+	FindingInteractions NoteKind = "interactions" // times: all, the recording; calls; a text, its time, a place
+	FindingRule         NoteKind = "rule"         // the title of a rule, what it says, and its id
 )
 
 // Things is a number of things.

@@ -72,7 +72,7 @@ func (s *Summary) addFindings(o Options) error {
 	if s.Timing != nil { // then the parts are those of the CPU time
 		said = FindingWork
 	}
-	if !s.says(said) {
+	if !s.says(said, FindingUncertain) {
 		if err := s.findParts(); err != nil {
 			return err
 		}
@@ -126,7 +126,9 @@ func (s *Summary) mixFindings() {
 // findMost says where most of the work and of the bytes are where no finding does: a reader wants to know that, too,
 // when it is little. Where most bytes are not of user code, that is said in any case.
 func (s *Summary) findMost() {
-	if works := s.heaviest(func(t *q.Time) q.Nanoseconds { return t.CPU }); len(works) > 0 && !s.says(FindingWork) {
+	works := s.heaviest(func(t *q.Time) q.Nanoseconds { return t.CPU })
+	if len(works) > 0 && !s.says(FindingWork, FindingUncertain) &&
+		s.context.isKnown(works[0].time.Exclusive.CPU, works[0].time.Exclusive) {
 		cpu := works[0].time.Exclusive.CPU
 		s.find(&works[0], FindingMostWork, q.PercentOf(cpu, s.Timing.Total.Inclusive.CPU), cpu, s.where(&works[0]))
 	}
@@ -214,13 +216,57 @@ func (s *Summary) findWork() {
 	if s.Timing == nil {
 		return
 	}
+	if s.findUncertain() {
+		return
+	}
 	whole := s.Timing.Total.Inclusive.CPU
 	for _, r := range s.heaviest(func(t *q.Time) q.Nanoseconds { return t.CPU }) {
-		if cpu := r.time.Exclusive.CPU; isShare(cpu, whole, leastShare) {
+		if cpu := r.time.Exclusive.CPU; isShare(cpu, whole, leastShare) && s.context.isKnown(cpu, r.time.Exclusive) {
 			s.find(&r, FindingWork, q.PercentOf(cpu, whole), cpu, s.where(&r))
 		}
 	}
 }
+
+// findUncertain says that what the probes took may be more wrong than all that remains, which function is called most,
+// and how to measure what calls it. False: it is not so.
+func (s *Summary) findUncertain() bool {
+	all := s.Timing.Total.Inclusive
+	if s.Timing.Raw || s.context.isKnown(all.CPU, all) {
+		return false
+	}
+	rows, err := s.context.eachFunction()
+	if err != nil {
+		return false
+	}
+	var most, around Row
+	var calls q.Count
+	for r := range rows {
+		if r.time == nil || r.function == 0 {
+			continue
+		}
+		if r.time.Calls > calls {
+			most, calls = Row{kind: rowFunction, from: analysis.Place{Function: r.function}}, r.time.Calls
+		}
+		inside := r.time.Inclusive.Overhead
+		if inside > all.Overhead/2 && r.time.Calls <= s.Timing.Total.Calls/fewCalls && s.context.isUser(r.function) &&
+			(around.function == 0 || inside <= around.time.Inclusive.Overhead) {
+			around = Row{function: r.function, time: &rowTime{TimeValue: r.time.TimeValue}}
+		}
+	}
+	if most.from.Function == 0 {
+		return false
+	}
+	s.find(&most, FindingUncertain, s.Timing.Total.Calls, all.Overhead, s.Timing.Uncertain, all.CPU,
+		s.context.functionName(most.from.Function), calls)
+	if around.function != 0 {
+		f := s.context.functions.get(around.function)
+		s.find(nil, FindingMeasure, f.RawType+"."+f.RawName)
+	}
+	return true
+}
+
+// fewCalls: a function with one of so many calls, or fewer, can be recorded without much overhead of its own.
+const fewCalls = 1000
 
 // findWaits says where threads wait, but for what a rule is about.
 func (s *Summary) findWaits(judged *broken) {

@@ -59,6 +59,66 @@ func findings(t *testing.T, r *Reader, disabled ...string) (map[string]string, [
 	return said, kinds
 }
 
+// called is a session in which a function calls another one so often that what the probes took is most of all time.
+// uncertain is by how many nanoseconds a call that may be wrong.
+func called(uncertain float64) *sessiontest.Builder {
+	b := sessiontest.New()
+	b.Info[session.KeyMode] = session.ModeTime
+	b.Slices = []session.Slice{{ID: 1, End: 1_000_000_000}}
+	p := b.Process("Called", 600)
+	b.Timed(p, 8, 7)
+	b.ProcessTimes[len(b.ProcessTimes)-1].Uncertain = uncertain
+	app := b.Module(p, "Called.dll", true)
+	b.Modules[app-1].Origin = "project"
+	functions := map[string]session.FunctionID{}
+	for _, name := range []string{"Main", "Total", "Price"} {
+		id := b.Function(app, "Called.Program."+name+"()", "/src/Program.cs", 10)
+		b.Functions[id-1].RawType, b.Functions[id-1].RawName = "Called.Program", name
+		functions[name] = id
+	}
+	run := b.Run(b.Thread(p, "main")).Call(0, functions["Main"], sessiontest.Interval{}).
+		Call(12, functions["Total"], sessiontest.Interval{Elapsed: 100})
+	for range 2000 {
+		run.Call(14, functions["Price"], sessiontest.Interval{Elapsed: 10}).End(sessiontest.Interval{Elapsed: 11})
+	}
+	run.End(sessiontest.Interval{Elapsed: 100}).End(sessiontest.Interval{Elapsed: 100})
+	return b
+}
+
+// TestUncertainTimes: 2,000 calls of 21 ns, of which probes take 15. Where that may be wrong by more than the 6 that
+// remain, no place, no rank and no share is named, but the function that is called, and how to measure it.
+func TestUncertainTimes(t *testing.T) {
+	for _, x := range []struct {
+		uncertain float64
+		known     bool
+	}{{0, true}, {5, true}, {7, false}} {
+		r := made(t, called(x.uncertain))
+		s, err := r.Summarize(Options{Top: 5})
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, kinds := findings(t, r)
+		if known := !slices.Contains(kinds, FindingUncertain); known != x.known ||
+			slices.Contains(kinds, FindingWork) != known || slices.Contains(kinds, FindingMeasure) == known {
+			t.Errorf("± %g ns: findings %v", x.uncertain, kinds)
+		}
+		if want := q.Nanoseconds(2000 * x.uncertain); s.Timing.Uncertain < want || s.Timing.Uncertain > want+100 {
+			t.Errorf("± %g ns a call: ± %v in all", x.uncertain, s.Timing.Uncertain)
+		}
+		work := s.section(sectionWork)
+		percent := slices.IndexFunc(work.Columns, func(c Column) bool { return c.Key == "cpu_exclusive_percent" })
+		if empty := work.Cell(0, work.Columns[percent]).Empty; empty == x.known {
+			t.Errorf("± %g ns: the share of the first row is empty: %t", x.uncertain, empty)
+		}
+		for _, f := range s.Findings {
+			if f.Kind == FindingMeasure && !slices.Equal(f.Facts, []any{"Called.Program.Total"}) ||
+				f.Kind == FindingUncertain && f.Facts[5] != q.Count(2000) {
+				t.Errorf("%v", f)
+			}
+		}
+	}
+}
+
 // TestFindingsAreRules: what a rule is about is said by the summary as by the view rules, of each warning the gravest,
 // and not if the rule is disabled; nor does another finding say it then.
 func TestFindingsAreRules(t *testing.T) {

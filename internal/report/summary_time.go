@@ -17,6 +17,7 @@ type Timing struct {
 	PerSecond q.Count           // calls, of the time of the recording; 0: that is not known
 	Processes []session.ProcessTime
 	Raw       bool          // with what the probes added
+	Uncertain q.Nanoseconds // by so much the times may be wrong, up or down, because of what the probes took
 	Agent     q.Nanoseconds // what the agent took for itself, 0: that is not known, as of parts of processes
 	Notes     []Note
 }
@@ -51,7 +52,7 @@ func (s *Summary) addTimes(o Options) error {
 		return nil
 	}
 	s.Timing = &Timing{Total: c.shownTime, PerSecond: s.perSecond(), Processes: c.timed, Raw: c.raw,
-		Notes: c.timeNotes(s.Info)}
+		Uncertain: c.uncertainty(c.shownTime.Inclusive), Notes: c.timeNotes(s.Info)}
 	if s.forEnd > 0 {
 		s.Timing.Notes = append(s.Timing.Notes, note(NoteWaitsForEnd, s.forEnd))
 	}
@@ -197,9 +198,9 @@ func (c *context) headerTimes(add addFact) {
 		}
 		add(fmt.Sprintf("times of process %d", c.processes.get(p.Process).PID),
 			fmt.Sprintf("instrumented %s, calls seen by %s, clock %s at %s Hz, waits by %s, probes %.1f ns in a "+
-				"call and %.1f ns in its caller (%.1f and %.1f ns cold); the agent's own %s are in none of the "+
+				"call and %.1f ns in its caller, ± %.1f ns (%.1f and %.1f ns cold); the agent's own %s are in none of the "+
 				"times",
 				p.Instrument, cmp.Or(p.Probes, "hooks"), p.Clock, q.Count(p.TicksPerSec), mechanism+readiness(p),
-				p.Inside, p.Outside, p.ColdInside, p.ColdOutside, p.Agent))
+				p.Inside, p.Outside, p.Uncertain, p.ColdInside, p.ColdOutside, p.Agent))
 	}
 }

@@ -1,6 +1,7 @@
 package report
 
 import (
+	"math"
 	"strconv"
 	"strings"
 
@@ -60,6 +61,32 @@ func elapsed(t q.Time, raw bool) q.Nanoseconds {
 		return t.Elapsed + t.Overhead
 	}
 	return t.Elapsed
+}
+
+// uncertainty is by how much a sum of times may be wrong, up or down, because what the probes took was measured as
+// that of one call, and taken out for each: the same part of it in each sum.
+func (c *context) uncertainty(t q.Time) q.Nanoseconds {
+	most := 0.0
+	for _, p := range c.timed {
+		if both := p.Inside + p.Outside; both > 0 && p.Uncertain > 0 {
+			most = max(most, p.Uncertain/both)
+		}
+	}
+	return q.Nanoseconds(math.Round(min(most*float64(max(t.Overhead, 0)), math.MaxInt64/2)))
+}
+
+// isKnown reports whether a part of a sum of times is larger than what may be wrong with it.
+func (c *context) isKnown(part q.Nanoseconds, of q.Time) bool {
+	u := c.uncertainty(of)
+	return u == 0 || part > u
+}
+
+// share is the cell of a part's share of all; empty, if one of them may be as wrong as it is large.
+func (c *context) share(part q.Nanoseconds, of q.Time, all q.Nanoseconds) Cell {
+	if part != 0 && !c.raw && !(c.isKnown(part, of) && c.isKnown(all, c.totalTime.Inclusive)) {
+		return Cell{Empty: true}
+	}
+	return Cell{Percent: q.PercentOf(part, all)}
 }
 
 // waited is the part of the elapsed time in which the operating system acted; what the probes added is not of it.
@@ -148,7 +175,7 @@ func timeColumns() []Column {
 		share := func(value func(*context, q.Time) q.Nanoseconds,
 			whole func(*context, q.Time) q.Nanoseconds) func(*context, *Row) Cell {
 			return timed(func(c *context, t *rowTime) Cell {
-				return Cell{Percent: q.PercentOf(value(c, t.by(rule.inclusive)), whole(c, c.totalTime.Inclusive))}
+				return c.share(value(c, t.by(rule.inclusive)), t.by(rule.inclusive), whole(c, c.totalTime.Inclusive))
 			})
 		}
 		for _, part := range timeParts {

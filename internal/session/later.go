@@ -25,7 +25,8 @@ var additions = append([]addition{{"module", "origin"}, {"type", "trait"}, {"pro
 	{"function", "test"}, {"snapshot_static", ""}, {"snapshot", "statics_left_out"},
 	{"snapshot_path", "static_id"}, {"snapshot_type", "static_id"}, {"snapshot_type", "static_bytes"},
 	{"snapshot_site", "static_id"}, {"snapshot_site", "static_bytes"},
-	{"system_call", ""}, {"params_array", ""}, {"function", "route"}}, cpuCounterColumns()...)
+	{"system_call", ""}, {"params_array", ""}, {"function", "route"},
+	{"process_time", "uncertain_ns"}}, cpuCounterColumns()...)
 
 // counterColumn begins the names of the columns of CPU counters.
 const counterColumn = "cpu_counter"

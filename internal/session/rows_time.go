@@ -49,6 +49,8 @@ type ProcessTime struct {
 
 	MeasuresReady bool   // the time in which a thread could have run is what the kernel says, not an estimate
 	Probes        string // how calls were seen
+
+	Uncertain float64 // nanoseconds by which Inside and Outside together may be wrong, up or down; 0: it is older
 }
 
 // Timing is a row of the table timing.

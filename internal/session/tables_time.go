@@ -16,6 +16,7 @@ var processTimeTable = tableOf("process_time", func(c *cells, r *ProcessTime) {
 	integer(c, &r.Agent)
 	c.bool(&r.MeasuresReady)
 	c.text(&r.Probes)
+	c.float64(&r.Uncertain)
 })
 
 var timingTable = tableOf("timing", func(c *cells, r *Timing) {

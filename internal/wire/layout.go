@@ -503,6 +503,7 @@ type Overhead struct {
 	Outside     uint64 `doc:"from Leave's reading to the next Enter's: part of the caller's time before the next call"`
 	ColdInside  uint64 `doc:"the same when nothing is in the processor's caches"`
 	ColdOutside uint64 `doc:""`
+	Uncertain   uint64 `doc:"by so much Inside and Outside together may be wrong, up or down"`
 }
 
 // CPUCounter is something that the processor or the kernel counts, and what probes add to it in the intervals that they

@@ -52,7 +52,11 @@ func (s summary) timeFacts(fact func(key, format string, args ...any)) {
 		calls += fmt.Sprintf("; %s had not ended", t.Total.Running)
 	}
 	fact("calls", "%s", calls)
-	fact(factProbes, "%s%s %s (%s of what was measured)", probesText(t), all.Overhead,
+	uncertain := ""
+	if t.Uncertain > 0 && !t.Raw {
+		uncertain = fmt.Sprintf(" ± %s", t.Uncertain)
+	}
+	fact(factProbes, "%s%s%s %s (%s of what was measured)", probesText(t), all.Overhead, uncertain,
 		pick(t.Raw, "not taken out", "taken out"), t.Overhead())
 }
 

@@ -132,7 +132,10 @@ var sentences = map[report.NoteKind]string{
 	report.FindingNothingInside: "No call was recorded: no thread was in a call of %s (--record-inside).",
 	report.FindingAllocations:   "%s of all bytes are of type %s, made by %s.",
 	report.FindingWork:          "%s of CPU time (%s) is %s.",
-	report.FindingWait:          "%s blocked in %s waits in %s.",
+	report.FindingUncertain: "How long your code works is not known: the probes of %s calls took %s ± %s, which is more " +
+		"uncertain than the %s of CPU time that remain. Calls are exact: %s has %s.",
+	report.FindingMeasure: "To measure what makes most of these calls, record nothing else: --include '%s'.",
+	report.FindingWait:    "%s blocked in %s waits in %s.",
 	report.FindingMostBytes: "No single place in your code allocates much: the largest is %s (%s of all bytes), of " +
 		"type %s, made by %s.",
 	report.FindingMostWork: "No single place in your code takes much CPU time: the largest is %s (%s), %s.",
