@@ -36,7 +36,7 @@ func (keepFlag) Type() string { return "which" }
 // addArguments adds the flag that says which arguments of commands are kept.
 func addArguments(f *pflag.FlagSet, keep *secrets.Keep) {
 	*keep = secrets.All
-	f.Var(keepFlag{keep}, "arguments", "which arguments of the command and its processes the session holds: "+
+	f.Var(keepFlag{keep}, "arguments", "which arguments of the command and its processes are kept: "+
 		strings.Join(secrets.Keeps(), ", ")+"; values that look like secrets are replaced")
 }
 

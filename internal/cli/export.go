@@ -26,6 +26,7 @@ import (
 	"github.com/clrprof/clrprof/internal/export/vsperf"
 	"github.com/clrprof/clrprof/internal/quantity"
 	"github.com/clrprof/clrprof/internal/report"
+	"github.com/clrprof/clrprof/internal/secrets"
 	"github.com/clrprof/clrprof/internal/session"
 	"github.com/clrprof/clrprof/internal/web"
 )
@@ -105,6 +106,7 @@ type exportFlags struct {
 	unfinished                         unfinishedFlags
 	shape                              shapeFlags
 	minShareGiven                      bool
+	arguments                          secrets.Keep // that are exported
 }
 
 func newExportCommand(e *environment) *cobra.Command {
@@ -148,6 +150,7 @@ func (x *exportFlags) flags(cmd *cobra.Command) {
 		"csv, xml: the kinds of reports, separated by commas: "+
 			strings.Join(reportNames(), ", "))
 	f.BoolVarP(&x.force, "force", "f", false, "replace the file if it exists")
+	addArguments(f, &x.arguments)
 	x.shape.add(cmd)
 	x.only.add(cmd)
 	x.unfinished.add(cmd)
@@ -178,8 +181,17 @@ func (x *exportFlags) run(ctx context.Context, e *environment, path string) erro
 	if err != nil {
 		return readError(err)
 	}
-	defer s.Close()
+	defer func() { s.Close() }()
 	s.Until(ctx)
+	kept, err := s.KeepArguments(x.arguments.Of)
+	if err != nil {
+		return readError(err)
+	}
+	if kept != s { // a copy
+		s.Close()
+		s = kept
+		s.Until(ctx)
+	}
 	sel, err := x.only.selection(s)
 	if err != nil {
 		return readError(err)

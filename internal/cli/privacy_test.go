@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/clrprof/clrprof/internal/secrets"
 	"github.com/clrprof/clrprof/internal/session"
 	"github.com/clrprof/clrprof/internal/session/sessiontest"
 )
@@ -21,7 +22,7 @@ func TestPrivacyOfExports(t *testing.T) {
 	b := sessiontest.Shop()
 	b.Info[session.KeyHost] = "the-host-of-it"
 	for i := range b.Processes {
-		b.Processes[i].Arguments = `["dotnet","the-argument-of-it"]`
+		b.Processes[i].Arguments = `["dotnet","the-argument-of-it","--password","the-secret-of-it"]`
 	}
 	if err := writeComplete(b, path); err != nil {
 		t.Fatal(err)
@@ -47,11 +48,27 @@ func TestPrivacyOfExports(t *testing.T) {
 		}
 		has := func(text string) bool { return strings.Contains(string(written), text) }
 		whole := f.name == "sqlite" || f.name == "json"
+		if has("the-secret-of-it") {
+			t.Errorf("%s: a secret", f.name)
+		}
 		if got := has("the-argument-of-it"); got != whole {
 			t.Errorf("%s: arguments %t, want %t", f.name, got, whole)
 		}
 		if got, want := has("the-host-of-it"), whole || f.name == "otlp"; got != want {
 			t.Errorf("%s: host %t, want %t", f.name, got, want)
+		}
+		if err := os.Remove(out); err != nil {
+			t.Fatal(err)
+		}
+		if !whole {
+			continue
+		}
+		x.arguments = secrets.Program
+		if err = x.run(context.Background(), &environment{stdout: io.Discard, stderr: io.Discard}, path); err != nil {
+			t.Fatal(err)
+		}
+		if written, err = os.ReadFile(out); err != nil || has("the-argument-of-it") {
+			t.Errorf("%s --arguments program: arguments: %v", f.name, err)
 		}
 		if err := os.Remove(out); err != nil {
 			t.Fatal(err)
