@@ -409,37 +409,48 @@ static void walk_survivors(uintptr_t from, uintptr_t end, uintptr_t to, uint32_t
 
 /* ── all of it ──────────────────────────────────────────────────────────────────────────────────────────────── */
 
+/* The next surviving range, as a copy: of one that goes on in another generation a part is taken away, and reachable.c wants all. */
+static bool take_range(uint64_t *next, struct range *r)
+{
+    if (*next == gc_ranges.n)
+        return false;
+    *r = ((const struct range *)gc_ranges.items)[(*next)++];
+    return true;
+}
+
 /* The collected generations, as they were before, from one end to the other: survivors and what is between them. */
 static void walk_collected(void)
 {
-    struct range *r = gc_ranges.items, *last = r + gc_ranges.n;
+    struct range r = {0, 0, 0};
+    uint64_t next = 0;
+    bool more = take_range(&next, &r);
     for (uint64_t i = 0; i < gc_before.n && !gc_lost; i++) {
         const struct bound *b = &((const struct bound *)gc_before.items)[i];
         if (!generation_is_collected(b) || b->used <= b->start)
             continue;
         uintptr_t at = b->start;
-        for (; r < last && r->from < b->used && !gc_lost;) {
-            uintptr_t end = r->from + r->length, part = end < b->used ? end : b->used;
-            if (r->from < at) { /* in no collected generation that is known */
+        for (; more && r.from < b->used && !gc_lost;) {
+            uintptr_t end = r.from + r.length, part = end < b->used ? end : b->used;
+            if (r.from < at) { /* in no collected generation that is known */
                 part = end < at ? end : at;
-                walk_survivors(r->from, part, r->to, WIRE_GENERATION_COUNT);
+                walk_survivors(r.from, part, r.to, WIRE_GENERATION_COUNT);
             } else {
-                walk_dead(at, r->from, b->generation);
-                walk_survivors(r->from, part, r->to, b->generation);
+                walk_dead(at, r.from, b->generation);
+                walk_survivors(r.from, part, r.to, b->generation);
                 at = part;
             }
-            r->to += part - r->from;
-            r->length = end - part;
-            r->from = part;
-            if (r->length != 0)
+            r.to += part - r.from;
+            r.length = end - part;
+            r.from = part;
+            if (r.length != 0)
                 break; /* it goes on in the next generation's part of a segment */
-            r++;
+            more = take_range(&next, &r);
         }
         if (!gc_lost)
             walk_dead(at, b->used, b->generation);
     }
-    for (; r < last && !gc_lost; r++)
-        walk_survivors(r->from, r->from + r->length, r->to, WIRE_GENERATION_COUNT);
+    for (; more && !gc_lost; more = take_range(&next, &r))
+        walk_survivors(r.from, r.from + r.length, r.to, WIRE_GENERATION_COUNT);
     report_all_dead();
 }
 

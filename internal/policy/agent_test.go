@@ -31,7 +31,7 @@ var agentParts = []struct {
 	{"threads", 555, "threads.c threads.h", "allocations control dormant exceptions guest interactions memory names scopes time"},
 	{"allocations", 1975, "allocations.c allocations.h recent.c recent.h stack.c stack.h cfi.c cfi.h above.c above.h",
 		"control dormant guest lifetime machine memory names reachable threads time"},
-	{"lifetime", 2455, "lifetime.c lifetime.h collection.h generations.c walk.c alive.c heap.c heap.h survival.c " +
+	{"lifetime", 2460, "lifetime.c lifetime.h collection.h generations.c walk.c alive.c heap.c heap.h survival.c " +
 		"survival.h snapshot.c snapshot.h changes.c changes.h events.c events.h",
 		"allocations control dormant guest machine memory names reachable statics threads time"},
 	// What is alive at the end only because finalizers have not run.
