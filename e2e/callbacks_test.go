@@ -157,3 +157,30 @@ func TestNativePointersPublished(t *testing.T) {
 		}
 	}
 }
+
+// TestUnmanagedCallbacks: a small function that libc calls back has no frame pointer, and neither has libc. Its objects are
+// below the function that called libc.
+func TestUnmanagedCallbacks(t *testing.T) {
+	t.Parallel()
+	const rounds, few = 200, 20 // of the runtime's own at the first call
+	for _, runtime := range dotnettest.NeedRuntimes(t, 8) {
+		for _, w := range []way{optimized, tiered} {
+			t.Run(w.name+"/"+runtime.Name, func(t *testing.T) {
+				t.Parallel()
+				o := w.options
+				o.Framework, o.Unsafe = dotnettest.Net8, true
+				cmd := runtime.Command(dotnettest.Target(t, "UnmanagedCallbacks", o), "200")
+				cmd.Env = append(cmd.Env, w.env...)
+				r := mustRecord(t, cmd, "--memory")
+				for _, name := range []string{"CallPointed", "CallDelegated"} {
+					made := query[struct {
+						Objects int64 `json:"inclusive_allocations"`
+					}](t, r.session, "SELECT inclusive_allocations FROM functions WHERE name LIKE '%."+name+"()'")
+					if len(made) != 1 || made[0].Objects < rounds || made[0].Objects > rounds+few {
+						t.Errorf("%s: %+v, want %d", name, made, rounds)
+					}
+				}
+			})
+		}
+	}
+}

@@ -517,10 +517,38 @@ READS_STACK static bool go_on_above(struct thread *t, struct walk *w, uint32_t c
     return room;
 }
 
+/* The chain ends behind a managed function that native code has called back, and that has no frame pointer (UnmanagedCallersOnly): what
+ * it has left in the register is the native code's. Goes on with the managed frame above, as go_on_above does, but what was found beside
+ * the chain stays. */
+READS_STACK static bool go_on_beside(struct thread *t, struct walk *w, uintptr_t *fp, uint32_t *owner)
+{
+    struct frame *f = walked_frame(t, w->n_frames - 1);
+    uint32_t first = w->n_frames == 1 ? 0 : walked_frame(t, w->n_frames - 2)->skips_end;
+    struct frame_above above = {f->skips_end > first ? t->walk_skips[f->skips_end - 1].slot : f->fp, 0, 0};
+    if (!frame_above(&above) || above.sp == 0)
+        return false;
+    uintptr_t slot = RETURN_SLOT(above.sp);
+    if (slot <= above.after || above.fp <= above.after || !on_stack(t, slot) || !on_stack(t, above.fp))
+        return false;
+    uint32_t ip = ip_of(t, *(const uintptr_t *)slot);
+    if (ip == 0 || (flags_of(ip) & WIRE_IP_MANAGED) == 0)
+        return false;
+    w->kept.skips = 0; /* what is beside a cut is not joined */
+    w->joined = w->foreign = false;
+    bool room = push_skip(t, w, slot, 0, &ip) && push_callers(t, w, above.sp, above.fp, false, &ip);
+    f->skips_end = w->n_skips;
+    f->cut = true;
+    *fp = above.fp;
+    *owner = room ? ip : 0;
+    return room;
+}
+
 /* At the end of the chain: is it the root, or was it cut? */
 static bool walk_on(struct thread *t, struct walk *w, uintptr_t *fp, uint32_t *owner)
 {
     uint32_t cut = w->stored_frames != 0 ? w->n_frames : native_end(t, w->n_frames);
+    if (cut == w->n_frames && w->stored_frames == 0 && !t->leaf_only && (flags_of(*owner) & WIRE_IP_MANAGED) == 0)
+        return go_on_beside(t, w, fp, owner);
     if (cut == w->n_frames || (t->walk[cut].fp == t->root && t->walk[cut].ret == t->root_ret))
         return false;
     struct frame_above above = {walked_frame(t, cut)->fp, 0, 0};

@@ -29,7 +29,7 @@ var agentParts = []struct {
 	{"guest", 475, "thread_sets.c thread_sets.h watch.c watch.h", "lifetime memory names threads time"},
 	{"names", 900, "names.c names.h record.h", "allocations instrument lifetime machine memory probes runtime threads"},
 	{"threads", 555, "threads.c threads.h", "allocations control dormant exceptions guest interactions memory names scopes time"},
-	{"allocations", 1975, "allocations.c allocations.h recent.c recent.h stack.c stack.h cfi.c cfi.h above.c above.h",
+	{"allocations", 2010, "allocations.c allocations.h recent.c recent.h stack.c stack.h cfi.c cfi.h above.c above.h",
 		"control dormant guest lifetime machine memory names reachable threads time"},
 	{"lifetime", 2460, "lifetime.c lifetime.h collection.h generations.c walk.c alive.c heap.c heap.h survival.c " +
 		"survival.h snapshot.c snapshot.h changes.c changes.h events.c events.h",
