@@ -81,10 +81,7 @@ func Bases() []string {
 	return append(list, os.TempDir())
 }
 
-// prefix begins the name of each directory of this user, and of nothing else.
-func prefix() string { return prefixOf(os.Getuid()) }
-
-// prefixOf is that of another user.
+// prefixOf begins the name of each directory of a user, and of nothing else.
 func prefixOf(uid int) string { return "clrprof-" + strconv.Itoa(uid) + "-" }
 
 // NewDirectory makes a directory for arenas in the first of the bases that will do. In each that it looks at it
