@@ -141,6 +141,7 @@ var thirdParty = map[string]string{
 	"google.golang.org/protobuf/encoding/protowire": "the wire format of pprof and OTLP, written field by field",
 	"github.com/parquet-go/parquet-go":              "the Parquet format",
 	"zombiezen.com/go/sqlite":                       "SQLite without cgo; fast bulk inserts",
+	"modernc.org/sqlite/vfs":                        "SQLite reads files that were opened, by no names",
 }
 
 // platformDependent lists the packages that may differ by operating system or CPU.

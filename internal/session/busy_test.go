@@ -1,6 +1,7 @@
 package session
 
 import (
+	"context"
 	"errors"
 	"path/filepath"
 	"testing"
@@ -75,9 +76,8 @@ func TestOneMoment(t *testing.T) {
 	}
 }
 
-// TestAtOnce: what is read at once is of one moment of a complete session, a call within another included; who writes
-// waits until then, and no longer.
-func TestAtOnce(t *testing.T) {
+// TestUnchanged: a complete session does not change as long as it is open, and who writes waits until then.
+func TestUnchanged(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "s")
 	w, err := Create(path, false)
 	if err != nil {
@@ -90,33 +90,64 @@ func TestAtOnce(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer s.Close()
+	other, err := Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
 	writer, err := sqlite.OpenConn(path, sqlite.OpenReadWrite)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer writer.Close()
 	writer.SetBusyTimeout(time.Millisecond)
-	write := func(key string) error {
-		return sqlitex.ExecuteTransient(writer, "INSERT INTO info VALUES ('"+key+"', '')", nil)
+	write := func() error {
+		return sqlitex.ExecuteTransient(writer, "INSERT INTO info VALUES ('more', '')", nil)
 	}
 	wrong := errors.New("what was read is wrong")
 	err = s.AtOnce(func() error {
-		if _, err := s.Nodes(); err != nil {
-			return err
-		}
 		if err := s.AtOnce(func() error { _, err := s.Nodes(); return err }); err != nil {
 			return err
-		}
-		if err := write("within"); sqlite.ErrCode(err).ToPrimary() != sqlite.ResultBusy {
-			t.Errorf("writing meanwhile: %v", err)
 		}
 		return wrong
 	})
 	if !errors.Is(err, wrong) {
 		t.Errorf("the error is %v", err)
 	}
-	if err := write("after"); err != nil {
+	for _, open := range []*Session{s, other} {
+		if err := write(); sqlite.ErrCode(err).ToPrimary() != sqlite.ResultBusy {
+			t.Errorf("writing meanwhile: %v", err)
+		}
+		if err := open.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+	if err := write(); err != nil {
 		t.Errorf("writing afterwards: %v", err)
 	}
+}
+
+// TestWaitEnds: who waits for a writer in its commit stops when the context is done.
+func TestWaitEnds(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "s")
+	w, err := Create(path, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer w.Close()
+	if err := sqlitex.ExecuteTransient(w.conn, "BEGIN EXCLUSIVE", nil); err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := OpenUntil(ctx, path); !errors.Is(err, context.Canceled) {
+		t.Errorf("waiting: %v", err)
+	}
+	if err := sqlitex.ExecuteTransient(w.conn, "COMMIT", nil); err != nil {
+		t.Fatal(err)
+	}
+	s, err := Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.Close()
 }

@@ -20,7 +20,8 @@
 //   - Without a journal (journal_mode OFF or MEMORY) a kill inside a commit leaves
 //     a file that is neither before nor after.
 //   - With the rollback journal a kill leaves the session and, if it happened inside
-//     a commit, a file PATH-journal; the next Open rolls that commit back.
+//     a commit, a file PATH-journal; Open reads what it says that pages were before
+//     (journal.go), and Edit rolls back.
 //
 // synchronous is OFF: a kill of a process loses nothing of what it has written to
 // the kernel, and waiting for the disk at each batch would only guard against the
@@ -32,7 +33,7 @@
 // # Invariants
 //
 //   - A batch is in the file as a whole or not at all.
-//   - A reader changes nothing (the one exception: rolling back a killed writer's commit).
+//   - A reader changes nothing, and opens nothing but the file and its journal (file.go).
 //   - Whatever the bytes of the file, Open and every reader return rows or an error.
 //   - Rows come back in the order of their key.
 //

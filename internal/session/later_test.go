@@ -31,7 +31,6 @@ func TestAdditions(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer s.Close()
 	rows, err := s.LeftOut()
 	threads, threadsErr := s.Threads()
 	if err := errors.Join(err, threadsErr, readAll(s)); err != nil || len(rows) != 0 || len(threads) != 1 ||
@@ -40,6 +39,9 @@ func TestAdditions(t *testing.T) {
 	}
 	copied, err := s.InMemory()
 	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Close(); err != nil { // nobody changes it as long as it is open
 		t.Fatal(err)
 	}
 	edited, err := Edit(path)

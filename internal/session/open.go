@@ -7,8 +7,6 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -78,21 +76,38 @@ type Session struct {
 	places     places           // that were read
 	lastIDs    map[string]int64 // of packed tables that were written to, by name
 	virtual    bool             // packed tables and their views can be queried
+	until      context.Context  // see Until; nil: no end
 	unreadable error            // why a packed table could not be read for a query: SQLite passes on the text only
 }
 
 // Open opens the session file at path for reading. The error wraps one of the
 // Err values above, or is the operating system's.
-func Open(path string) (*Session, error) {
-	absolute, err := checkHeader(path)
+//
+// Nothing is written, made or removed: file.go says how. As long as a complete session is open, nobody can change it.
+func Open(path string) (*Session, error) { return OpenUntil(context.Background(), path) }
+
+// OpenUntil is Open for those who do not want to wait for a writer once the context is done; the session's reads do not
+// depend on it.
+func OpenUntil(ctx context.Context, path string) (*Session, error) {
+	s, err := openOnly(ctx, path)
 	if err != nil {
 		return nil, err
 	}
-	claimed := isClaimed(absolute) // before its state is read: see stageOf
-	if err := recoverJournal(absolute); err != nil {
-		return nil, explain(path, err)
+	if state, err := s.State(); err != nil || state == Complete {
+		return s, err
 	}
-	conn, err := sqlite.OpenConn(absolute, sqlite.OpenReadOnly)
+	s.Until(ctx)
+	return s.settled()
+}
+
+// openOnly opens a session in any state. Its writer waits until it is closed.
+func openOnly(ctx context.Context, path string) (*Session, error) {
+	f, err := checkHeader(ctx, path)
+	if err != nil {
+		return nil, err
+	}
+	claimed := isClaimed(f.f) // before its state is read: see stageOf
+	conn, err := f.connect()
 	if err != nil {
 		return nil, explain(path, err)
 	}
@@ -101,10 +116,7 @@ func Open(path string) (*Session, error) {
 		conn.Close()
 		return nil, s.explain(err)
 	}
-	if state, err := s.State(); err != nil || state == Complete {
-		return s, err
-	}
-	return s.settled()
+	return s, nil
 }
 
 // settled returns a copy in memory of a session that may still be written: all reads see the same moment, and its
@@ -126,55 +138,18 @@ func (s *Session) settled() (*Session, error) {
 // prepareReader makes the connection safe for a file from anywhere and checks
 // that the tables exist.
 func (s *Session) prepareReader() error {
-	s.conn.SetBusyTimeout(busyTimeout)
 	s.conn.Limit(sqlite.LimitLength, maxValueBytes)
-	for _, pragma := range []string{"query_only=1", "trusted_schema=0", "cell_size_check=1"} {
+	// Only files that were handed over can be opened (openFiles), so what SQLite sorts is in memory.
+	for _, pragma := range []string{"query_only=1", "trusted_schema=0", "cell_size_check=1", "temp_store=MEMORY"} {
 		if err := sqlitex.ExecuteTransient(s.conn, "PRAGMA "+pragma, nil); err != nil {
 			return err
 		}
 	}
-	if err := s.checkSize(); err != nil {
-		return err
-	}
 	return s.checkTables()
 }
 
-// checkSize finds a file that was cut within its last page, which SQLite fills with zeros and takes for whole. A
-// transaction keeps a living writer from changing the size meanwhile.
-func (s *Session) checkSize() error {
-	if err := sqlitex.ExecuteTransient(s.conn, "BEGIN", nil); err != nil {
-		return err
-	}
-	var pages, pageSize int64
-	err := s.pragma("page_count", &pages)
-	if err == nil {
-		err = s.pragma("page_size", &pageSize)
-	}
-	bytes := pages * pageSize
-	var info fs.FileInfo
-	if err == nil {
-		info, err = os.Stat(s.path)
-	}
-	if err == nil && info.Size() < bytes {
-		err = truncated(info.Size(), bytes)
-	}
-	if s.conn.AutocommitEnabled() { // some errors roll back by themselves
-		return err
-	}
-	return errors.Join(err, sqlitex.ExecuteTransient(s.conn, "ROLLBACK", nil))
-}
-
-// pragma reads the number that SQLite has under a name.
-func (s *Session) pragma(name string, value *int64) error {
-	return s.each("PRAGMA "+name, func(stmt *sqlite.Stmt) error {
-		*value = stmt.ColumnInt64(0)
-		return nil
-	})
-}
-
-// AtOnce runs fn, whose reads all see the same moment of the file. They are cheaper, too: by itself each query locks
-// the file anew. Who wants to write waits until fn is done, so it must end. Calls nest; in a Writer's batch AtOnce adds
-// nothing.
+// AtOnce runs fn, whose reads all see the same moment of a session that is written to. They are cheaper, too: by itself
+// each query of a Writer locks the file anew. Calls nest; in a Writer's batch AtOnce adds nothing.
 func (s *Session) AtOnce(fn func() error) error {
 	if !s.conn.AutocommitEnabled() {
 		return fn()
@@ -234,58 +209,55 @@ type header struct {
 	pageSize, pages, format, application int64
 }
 
-// checkHeader reads the first bytes itself, because SQLite can only say "not a
+// checkHeader opens a session and reads the first bytes itself, because SQLite can only say "not a
 // database" where a person needs to know which file this is.
-func checkHeader(path string) (absolute string, err error) {
-	absolute, err = filepath.Abs(path)
+func checkHeader(ctx context.Context, path string) (*file, error) {
+	f, err := openFile(ctx, path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("session %s: %w", path, ErrNotFound)
+	} else if err != nil {
+		return nil, prefix(path, err)
+	}
+	h, err := readHeader(f, f.size)
+	if err == nil {
+		err = h.check(f)
+	}
 	if err != nil {
-		return "", fmt.Errorf("session %s: %w", path, err)
+		f.Close()
+		return nil, prefix(path, err)
 	}
-	h, size, err := readHeader(absolute)
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
-		return "", fmt.Errorf("session %s: %w", path, ErrNotFound)
-	case err != nil:
-		return "", fmt.Errorf("session %s: %w", path, err)
-	case h.application != applicationID:
-		return "", fmt.Errorf("session %s: %w: it is an SQLite database of another program", path, ErrNotSession)
-	case h.format > Format:
-		return "", fmt.Errorf("session %s: %w (format %d, this one reads up to %d): update clrprof", path, ErrNewer,
-			h.format, Format)
-	case h.format == 1:
-		return "", fmt.Errorf("session %s: %w, in a format that this one does not read: record it again", path,
-			ErrOlder)
-	case h.format < 1 || h.pageSize == 0 || size < h.pageSize:
-		return "", fmt.Errorf("session %s: %w: its first page is broken", path, ErrCorrupt)
-	}
-	return absolute, nil
+	return f, nil
 }
 
-func readHeader(path string) (h header, size int64, err error) {
-	f, err := os.Open(path)
-	if err != nil {
-		return h, 0, err
-	}
-	defer f.Close()
-	info, err := f.Stat()
-	if err != nil {
-		return h, 0, err
-	}
-	if info.IsDir() {
-		return h, 0, fmt.Errorf("%w: it is a directory: name the file in it", ErrNotSession)
-	}
-	if !info.Mode().IsRegular() {
-		return h, 0, fmt.Errorf("%w: it is not a regular file", ErrNotSession)
-	}
-	b := make([]byte, 100)
-	n, err := io.ReadFull(f, b)
+// check refuses the header of a file that is not a session of this format.
+func (h header) check(f *file) error {
 	switch {
-	case n == 0 && errors.Is(err, io.EOF):
-		return h, 0, fmt.Errorf("%w: it is empty", ErrNotSession)
-	case n >= len(magic) && string(b[:len(magic)]) != magic, errors.Is(err, io.ErrUnexpectedEOF):
-		return h, 0, fmt.Errorf("%w: it does not begin like one", ErrNotSession)
-	case err != nil:
-		return h, 0, err
+	case h.application != applicationID:
+		return fmt.Errorf("%w: it is an SQLite database of another program", ErrNotSession)
+	case h.format > Format:
+		return fmt.Errorf("%w (format %d, this one reads up to %d): update clrprof", ErrNewer, h.format, Format)
+	case h.format == 1:
+		return fmt.Errorf("%w, in a format that this one does not read: record it again", ErrOlder)
+	case h.format < 1 || h.pageSize == 0 || f.size < h.pageSize:
+		return fmt.Errorf("%w: its first page is broken", ErrCorrupt)
+	case f.journal != nil && f.journal.pageSize != h.pageSize:
+		return fmt.Errorf("%w: %s is that of another file: copy the session without it", ErrJournal, f.journal.f.Name())
+	case h.pages*h.pageSize > f.size: // SQLite takes a last page that was cut for one that ends with zeros
+		return truncated(f.size, h.pages*h.pageSize)
+	}
+	return nil
+}
+
+func readHeader(f io.ReaderAt, size int64) (h header, err error) {
+	b := make([]byte, 100)
+	n, err := f.ReadAt(b, 0)
+	switch {
+	case n == 0 && size == 0:
+		return h, fmt.Errorf("%w: it is empty", ErrNotSession)
+	case n >= len(magic) && string(b[:len(magic)]) != magic, n < len(b) && errors.Is(err, io.EOF):
+		return h, fmt.Errorf("%w: it does not begin like one", ErrNotSession)
+	case n < len(b):
+		return h, err
 	}
 	h.pageSize = int64(binary.BigEndian.Uint16(b[16:]))
 	if h.pageSize == 1 {
@@ -294,24 +266,7 @@ func readHeader(path string) (h header, size int64, err error) {
 	h.pages = int64(binary.BigEndian.Uint32(b[28:]))
 	h.format = int64(int32(binary.BigEndian.Uint32(b[60:])))
 	h.application = int64(binary.BigEndian.Uint32(b[68:]))
-	return h, info.Size(), nil
-}
-
-// recoverJournal lets SQLite roll back the commit of a writer that was killed.
-// Only a connection that may write can do that; the journal of a living writer is
-// left alone, since that writer holds its lock.
-func recoverJournal(absolute string) error {
-	info, err := os.Stat(absolute + "-journal")
-	if err != nil || info.Size() == 0 {
-		return nil // no journal: nothing to roll back
-	}
-	conn, err := sqlite.OpenConn(absolute, sqlite.OpenReadWrite)
-	if err != nil {
-		return err
-	}
-	defer conn.Close()
-	conn.SetBusyTimeout(busyTimeout)
-	return sqlitex.ExecuteTransient(conn, "SELECT count(*) FROM sqlite_schema", nil)
+	return h, nil
 }
 
 // explain turns an error of SQLite into one line that says what it means for path.
@@ -321,24 +276,16 @@ func explain(path string, err error) error {
 	}
 	switch code := sqlite.ErrCode(err); code.ToPrimary() {
 	case sqlite.ResultCorrupt, sqlite.ResultNotADB, sqlite.ResultTooBig, sqlite.ResultFormat, sqlite.ResultIOErr:
-		if h, size, headerErr := readHeader(path); headerErr == nil && h.pages*h.pageSize > size {
-			return prefix(path, truncated(size, h.pages*h.pageSize))
-		}
 		if code.ToPrimary() == sqlite.ResultIOErr {
 			break // of the disk
 		}
 		return fmt.Errorf("session %s: %w (%s): copy it again from where it was made", path, ErrCorrupt, messageOf(err))
 	case sqlite.ResultError: // our own queries are right, so the tables are not what they should be
 		return fmt.Errorf("session %s: %w (%s): record it again with this clrprof", path, ErrCorrupt, messageOf(err))
-	case sqlite.ResultReadOnly, sqlite.ResultCantOpen:
-		if _, statErr := os.Stat(path + "-journal"); statErr == nil {
-			return fmt.Errorf("session %s: the last write was cut off and its folder is read-only: copy it with its "+
-				"-journal file to a writable folder: %w", path, err)
-		}
 	case sqlite.ResultInterrupt:
 		return prefix(path, context.Canceled)
 	case sqlite.ResultBusy:
-		return fmt.Errorf("session %s: another process is writing it: try again: %w", path, err)
+		return fmt.Errorf("session %s: %w: %w", path, errBusy, err)
 	}
 	return prefix(path, err)
 }
@@ -362,7 +309,10 @@ func prefix(path string, err error) error {
 func (s *Session) explain(err error) error { return explain(s.path, err) }
 
 // Until makes reading fail with context.Canceled once the context is done.
-func (s *Session) Until(ctx context.Context) { s.conn.SetInterrupt(ctx.Done()) }
+func (s *Session) Until(ctx context.Context) {
+	s.until = ctx
+	s.conn.SetInterrupt(ctx.Done())
+}
 
 // Path returns the path that the session was opened with.
 func (s *Session) Path() string { return s.path }

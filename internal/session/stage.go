@@ -1,14 +1,13 @@
 package session
 
 import (
+	"context"
 	"errors"
 	"os"
 
 	"golang.org/x/sys/unix"
-	"zombiezen.com/go/sqlite"
 
 	"github.com/clrprof/clrprof/internal/atomicfile"
-	"github.com/clrprof/clrprof/internal/openfile"
 )
 
 // Stage says how far a session is, and whether it will get further. It is the session's state, together with whether
@@ -60,15 +59,10 @@ func (c *Claim) Release() error {
 	return file.Close()
 }
 
-// isClaimed reports whether somebody has claimed the session in a file.
-func isClaimed(path string) bool {
-	file, err := openfile.OpenRegular(path)
-	if err != nil {
-		return false
-	}
-	defer file.Close()
+// isClaimed reports whether somebody has claimed the session in an open file.
+func isClaimed(file *os.File) bool {
 	lock := unix.Flock_t{Type: unix.F_RDLCK, Start: claimByte, Len: 1} // which a shared lock of another reader allows
-	err = unix.FcntlFlock(file.Fd(), unix.F_OFD_GETLK, &lock)
+	err := unix.FcntlFlock(file.Fd(), unix.F_OFD_GETLK, &lock)
 	return err == nil && lock.Type == unix.F_WRLCK
 }
 
@@ -94,26 +88,9 @@ func (s *Session) Stage() (Stage, error) {
 
 // StageOf returns the stage of the session in a file, without reading what it has recorded. Errors are those of Open.
 func StageOf(path string) (Stage, error) {
-	absolute, err := checkHeader(path)
+	s, err := openOnly(context.Background(), path)
 	if err != nil {
 		return "", err
-	}
-	if !isClaimed(absolute) { // nobody writes it: all of it can be read, after a commit that was cut off is undone
-		s, err := Open(path)
-		if err != nil {
-			return "", err
-		}
-		stage, err := s.Stage()
-		return stage, errors.Join(err, s.Close())
-	}
-	conn, err := sqlite.OpenConn(absolute, sqlite.OpenReadOnly)
-	if err != nil {
-		return "", explain(path, err)
-	}
-	s := &Session{conn: conn, path: path, claimed: true}
-	if err := s.prepareReader(); err != nil {
-		conn.Close()
-		return "", s.explain(err)
 	}
 	stage, err := s.Stage()
 	return stage, errors.Join(err, s.Close())

@@ -1,6 +1,7 @@
 package session
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -186,27 +187,32 @@ func applySchema(conn *sqlite.Conn) error {
 // Edit opens an existing session for writing, to resolve names or to derive. It does not claim it: who completes a
 // session holds the claim of the one who made it. Errors are those of Open.
 func Edit(path string) (*Writer, error) {
-	absolute, err := checkHeader(path)
+	f, err := checkHeader(context.Background(), path)
 	if err != nil {
 		return nil, err
+	}
+	f.Close()
+	absolute, err := filepath.Abs(path)
+	if err != nil {
+		return nil, prefix(path, err)
 	}
 	conn, err := sqlite.OpenConn(absolute, sqlite.OpenReadWrite)
 	if err != nil {
 		return nil, explain(path, err)
 	}
-	s := &Session{conn: conn, path: path}
+	w := &Writer{Session: &Session{conn: conn, path: path}}
 	err = setPragmas(conn)
 	if err == nil {
-		err = s.checkTables()
+		err = w.checkTables()
 	}
-	if err == nil {
-		err = s.addLater()
+	if err == nil && len(w.absent) > 0 {
+		err = w.Batch(w.addLater)
 	}
 	if err != nil {
 		conn.Close()
-		return nil, s.explain(err)
+		return nil, w.explain(err)
 	}
-	return &Writer{Session: s}, nil
+	return w, nil
 }
 
 // InMemory returns a copy of the session that can be written to and leaves no
@@ -219,8 +225,7 @@ func (s *Session) InMemory() (*Writer, error) {
 	conn.Limit(sqlite.LimitLength, maxValueBytes)
 	backup, err := sqlite.NewBackup(conn, "", s.conn, "")
 	if err == nil {
-		_, err = backup.Step(-1)
-		err = errors.Join(err, backup.Close())
+		err = errors.Join(s.copyAll(backup), backup.Close())
 	}
 	if err == nil {
 		err = sqlitex.ExecuteTransient(conn, "PRAGMA trusted_schema=0", nil)
@@ -237,12 +242,32 @@ func (s *Session) InMemory() (*Writer, error) {
 	return w, nil
 }
 
+// copyStep is how many pages are copied until it is asked whether somebody still wants them.
+const copyStep = 1 << 12
+
+// copyAll copies to memory what a backup is of, unless the context of Until is done.
+func (s *Session) copyAll(backup *sqlite.Backup) error {
+	for {
+		if more, err := backup.Step(copyStep); err != nil || !more {
+			return err
+		}
+		if s.until != nil {
+			if err := s.until.Err(); err != nil {
+				return err
+			}
+		}
+	}
+}
+
 // Batch runs fn as one transaction: all that fn writes is in the file after it,
 // or, if fn returns an error or the process is killed, nothing. Batches nest; the
 // outermost one decides.
 func (w *Writer) Batch(fn func() error) error {
 	if w.inBatch {
 		return fn()
+	}
+	if err := w.checkJournal(); err != nil {
+		return w.explain(err)
 	}
 	if err := w.patiently("BEGIN IMMEDIATE"); err != nil {
 		return w.explain(err)
@@ -264,6 +289,29 @@ func (w *Writer) Batch(fn func() error) error {
 		err = errors.Join(err, w.explain(sqlitex.ExecuteTransient(w.conn, "ROLLBACK", nil)))
 	}
 	return err
+}
+
+// checkJournal refuses to begin a transaction, for which SQLite rolls back a journal that it finds, if that journal is
+// not the session's: see openJournal.
+func (w *Writer) checkJournal() error {
+	path, err := journalOf(w.path)
+	if err != nil {
+		return nil // the file has been deleted, or moved, and no journal of this name is its own
+	}
+	of, err := os.Stat(w.path)
+	if err != nil {
+		return nil
+	}
+	f, err := openJournal(path, of)
+	if err != nil || f == nil {
+		return err
+	}
+	j := journal{f: f}
+	if of, err = f.Stat(); err == nil {
+		j.size = of.Size()
+		err = j.checkEnd()
+	}
+	return errors.Join(err, f.Close())
 }
 
 // patiently runs a statement that other processes can keep from running as long as they read. What is recorded
