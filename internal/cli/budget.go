@@ -2,9 +2,9 @@ package cli
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"slices"
@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/clrprof/clrprof/internal/budget"
+	"github.com/clrprof/clrprof/internal/openfile"
 	"github.com/clrprof/clrprof/internal/report"
 	"github.com/clrprof/clrprof/internal/session"
 )
@@ -136,23 +137,18 @@ func (b *budgetFlags) tellDifferences(e *environment, notes *[]string, old, s *s
 }
 
 func readBudget(path string) (string, error) {
-	f, err := os.Open(path)
-	if errors.Is(err, fs.ErrNotExist) {
+	text, err := readGiven(context.Background(), path, maxBudget)
+	switch info, failed := os.Stat(path); {
+	case errors.Is(err, fs.ErrNotExist):
 		return "", usage("budget %s: no such file: clrprof budget init SESSION writes a first budget", path)
-	}
-	if info, failed := os.Stat(path); failed == nil && info.IsDir() {
+	case failed == nil && info.IsDir():
 		return "", usage("budget %s: it is a directory: name a file in it", path)
-	}
-	if err != nil {
-		return "", exit(exitUnreadable, fmt.Errorf("budget: %w", err))
-	}
-	defer f.Close() // nothing was written
-	text, err := io.ReadAll(io.LimitReader(f, maxBudget+1))
-	switch {
+	case errors.Is(err, openfile.ErrNotRegular), errors.Is(err, errNobodyWrites):
+		return "", usage("budget: %w", err)
+	case errors.Is(err, openfile.ErrTooLarge):
+		return "", usage("budget %s has more than %d bytes", path, maxBudget)
 	case err != nil:
 		return "", exit(exitUnreadable, fmt.Errorf("budget: %w", err))
-	case len(text) > maxBudget:
-		return "", usage("budget %s has more than %d bytes", path, maxBudget)
 	}
 	return string(text), nil
 }

@@ -6,10 +6,8 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"os/signal"
 	"slices"
 	"strings"
-	"syscall"
 
 	"github.com/spf13/cobra"
 
@@ -121,7 +119,7 @@ func newExportCommand(e *environment) *cobra.Command {
 			"  clrprof export app.clrprof --format sqlite && sqlite3 app.sqlite 'select * from allocations'",
 		Args: arguments(1, 1, "a SESSION"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			ctx, stop := signal.NotifyContext(cmd.Context(), os.Interrupt, syscall.SIGTERM)
+			ctx, stop := endAtSignal(cmd.Context())
 			defer stop()
 			x.minShareGiven = cmd.Flags().Changed("min-share")
 			return x.run(ctx, e, args[0])
@@ -192,7 +190,7 @@ func (x *exportFlags) run(ctx context.Context, e *environment, path string) erro
 		s = kept
 		s.Until(ctx)
 	}
-	sel, err := x.only.selection(s)
+	sel, err := x.chosen(ctx, s)
 	if err != nil {
 		return readError(err)
 	}
@@ -225,6 +223,14 @@ func (x *exportFlags) run(ctx context.Context, e *environment, path string) erro
 		tell(e, notes) // the file may have no place for it
 	}
 	return err
+}
+
+// chosen is what is selected of the session. The file of --filter can be a pipe that nobody closes.
+func (x *exportFlags) chosen(ctx context.Context, s *session.Session) (analysis.Selection, error) {
+	if err := x.only.readClauses(ctx); err != nil {
+		return analysis.Selection{}, err
+	}
+	return x.only.selection(s)
 }
 
 // notes say what is written: the file may have no place for it.

@@ -57,7 +57,7 @@ func finished(ctx context.Context, path string) (*session.Session, error) {
 			return nil, ctx.Err()
 		case <-tick.C:
 		}
-		stage, err := session.StageOf(path)
+		stage, err := session.StageOf(ctx, path)
 		if err != nil {
 			return nil, err
 		}

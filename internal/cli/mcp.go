@@ -3,9 +3,6 @@ package cli
 import (
 	"context"
 	"io"
-	"os"
-	"os/signal"
-	"syscall"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 	"github.com/spf13/cobra"
@@ -32,7 +29,7 @@ func newMCPCommand(e *environment) *cobra.Command {
 			"\"/path/to/app.clrprof\"]}",
 		Args: arguments(1, mostServed, "a SESSION"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			ctx, stop := signal.NotifyContext(cmd.Context(), os.Interrupt, syscall.SIGTERM)
+			ctx, stop := endAtSignal(cmd.Context())
 			defer stop()
 			return serveMCP(ctx, e, &unfinished, args)
 		},

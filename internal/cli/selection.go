@@ -1,14 +1,14 @@
 package cli
 
 import (
+	"context"
 	"errors"
-	"io"
-	"os"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/clrprof/clrprof/internal/analysis"
+	"github.com/clrprof/clrprof/internal/openfile"
 	"github.com/clrprof/clrprof/internal/quantity"
 	"github.com/clrprof/clrprof/internal/report"
 	"github.com/clrprof/clrprof/internal/session"
@@ -137,12 +137,8 @@ func (f *selectionFlags) of(s *session.Session) (analysis.Terms, error) {
 			return t, usage("--gc %q is not a span of collections: want A..B, such as 3..7, or A.. or ..B", f.gcs)
 		}
 	}
-	if f.clauses == nil { // once, also for several sessions: the file can be a pipe
-		text, err := readFilter(f.filter)
-		if err != nil {
-			return t, err
-		}
-		f.clauses = &text
+	if err := f.readClauses(context.Background()); err != nil {
+		return t, err
 	}
 	t.Filter, t.FilterName = *f.clauses, f.filter
 	return t, nil
@@ -151,22 +147,31 @@ func (f *selectionFlags) of(s *session.Session) (analysis.Terms, error) {
 // mostFilter bounds the file of a filter: a thousand clauses are a tenth of it.
 const mostFilter = 1 << 20
 
+// readClauses reads the file of --filter, once, also for several sessions: it can be a pipe.
+func (f *selectionFlags) readClauses(ctx context.Context) error {
+	if f.clauses != nil {
+		return nil
+	}
+	text, err := readFilter(ctx, f.filter)
+	if err == nil {
+		f.clauses = &text
+	}
+	return err
+}
+
 // readFilter reads a file of --filter; "" has none.
-func readFilter(path string) (string, error) {
+func readFilter(ctx context.Context, path string) (string, error) {
 	if path == "" {
 		return "", nil
 	}
-	file, err := os.Open(path)
-	if err != nil {
-		return "", usage("--filter: %w", err)
-	}
-	defer file.Close() // nothing was written
-	text, err := io.ReadAll(io.LimitReader(file, mostFilter+1))
-	if err != nil {
-		return "", usage("--filter: %w", err)
-	}
-	if len(text) > mostFilter {
+	text, err := readGiven(ctx, path, mostFilter)
+	switch {
+	case errors.Is(err, openfile.ErrTooLarge):
 		return "", usage("--filter %s: it is larger than %d bytes", path, mostFilter)
+	case errors.Is(err, context.Canceled):
+		return "", err
+	case err != nil:
+		return "", usage("--filter: %w", err)
 	}
 	if _, err := analysis.CheckFilter(string(text)); err != nil {
 		return "", usage("--filter %s: %v", path, err)

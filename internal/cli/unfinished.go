@@ -39,7 +39,7 @@ func (u *unfinishedFlags) open(ctx context.Context, e *environment, path string)
 	if err := u.wait(ctx, e, path); err != nil {
 		return nil, err
 	}
-	return session.Open(path)
+	return session.OpenUntil(ctx, path)
 }
 
 // openComplete does so. A session that was cut off, or has only what there is so far, is completed in memory, so that
@@ -68,7 +68,7 @@ func (u *unfinishedFlags) openComplete(ctx context.Context, e *environment, path
 
 // wait waits until nobody writes the session any more.
 func (u *unfinishedFlags) wait(ctx context.Context, e *environment, path string) error {
-	stage, err := session.StageOf(path)
+	stage, err := session.StageOf(ctx, path)
 	switch {
 	case err != nil || !stage.IsWritten() || u.soFar:
 		return err
@@ -91,7 +91,7 @@ func (u *unfinishedFlags) wait(ctx context.Context, e *environment, path string)
 			return ctx.Err()
 		case <-tick.C:
 		}
-		if stage, err = session.StageOf(path); err != nil {
+		if stage, err = session.StageOf(ctx, path); err != nil {
 			return err
 		}
 	}

@@ -6,9 +6,6 @@ import (
 	"fmt"
 	"net"
 	"net/http"
-	"os"
-	"os/signal"
-	"syscall"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -126,7 +123,7 @@ const goodbye = 2 * time.Second
 // serve answers until Ctrl-C, which is how it ends well. idle: no request is being answered any more.
 func serve(e *environment, ctx context.Context, server *web.Server, listener net.Listener, open bool) (idle bool,
 	err error) {
-	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
+	ctx, stop := endAtSignal(ctx)
 	defer stop()
 	if _, err := fmt.Fprintf(e.stdout, "%s\n", server.URL()); err != nil {
 		listener.Close()

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -129,7 +130,7 @@ func stageIfThere(path string) (session.Stage, error) {
 	if st, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) || err == nil && st.Size() == 0 {
 		return "", nil
 	}
-	stage, err := session.StageOf(path)
+	stage, err := session.StageOf(context.Background(), path)
 	if errors.Is(err, session.ErrNotFound) {
 		return "", nil
 	}
@@ -138,7 +139,8 @@ func stageIfThere(path string) (session.Stage, error) {
 
 // openIfThere opens a session; nil if there is none, or it is only being made.
 func openIfThere(path string) (*session.Session, error) {
-	if st, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) || err == nil && st.Size() == 0 {
+	st, err := os.Stat(path)
+	if errors.Is(err, fs.ErrNotExist) || err == nil && st.Mode().IsRegular() && st.Size() == 0 {
 		return nil, nil
 	}
 	s, err := session.Open(path)

@@ -101,7 +101,7 @@ func buildFunction(b *builder) error {
 		return err
 	}
 	var all []sections
-	sources, recursive := newSourceFiles(b.context), false
+	sources, recursive := cmp.Or(b.options.Sources, newSources(b.context)), false
 	err = b.eachCurrent(matches, func(current Row, callers, callees []Row) {
 		if slices.ContainsFunc(callees, func(r Row) bool { return r.function == current.function }) {
 			recursive = true
@@ -222,7 +222,7 @@ func parts(current Row) []Row {
 const mostBetween = 40
 
 // withSource puts lines in their order, with their text, and between them the lines of the file that have no values.
-func (b *builder) withSource(lines []Row, sources *sourceFiles) []Row {
+func (b *builder) withSource(lines []Row, sources *Sources) []Row {
 	slices.SortStableFunc(lines, func(x, y Row) int {
 		a, z := b.lines.get(x.line), b.lines.get(y.line)
 		return cmp.Or(cmp.Compare(a.File, z.File), cmp.Compare(a.LineBegin, z.LineBegin),

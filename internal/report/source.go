@@ -4,14 +4,15 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"maps"
-	"os"
 	"path"
 	"slices"
 	"strings"
 	"time"
 
+	"github.com/clrprof/clrprof/internal/openfile"
 	"github.com/clrprof/clrprof/internal/session"
 	"github.com/clrprof/clrprof/internal/symbols"
 )
@@ -42,23 +43,55 @@ func (s *sourceText) line(n int64) string {
 	return s.lines[n-1]
 }
 
-// sourceFiles are the files that were looked for, by path.
-type sourceFiles struct {
+// Sources are the source files that were looked for, by path.
+type Sources struct {
 	files   map[string]*sourceText
 	symbols *symbols.Sources
+	wanted  map[string]session.Module // that Load is to read, by path; nil: files are read at once
 }
 
-func newSourceFiles(c *context) *sourceFiles {
-	return &sourceFiles{map[string]*sourceText{}, symbols.NewSources(c.processes.list, symbols.OpenFile)}
+func newSources(c *context) *Sources {
+	return &Sources{files: map[string]*sourceText{}, symbols: symbols.NewSources(c.processes.list, symbols.OpenFile)}
 }
 
-// open returns a file of a module, which is empty if it cannot be read.
-func (s *sourceFiles) open(name string, of *session.Module) *sourceText {
-	if f := s.files[name]; f != nil {
-		return f
+// Sources returns source files for Options: those that are needed are not read but noted, for Load. Who builds a view
+// while others wait lets them go on in the meantime, and builds it again: disks can be slow, and a session names files
+// as it was asked to.
+func (r *Reader) Sources() *Sources {
+	out := newSources(r.context)
+	out.wanted = map[string]session.Module{}
+	return out
+}
+
+// Wanted reports whether files are to be read.
+func (s *Sources) Wanted() bool { return len(s.wanted) > 0 }
+
+// Load reads the files that are wanted. It needs nothing of the session.
+func (s *Sources) Load() {
+	for name, of := range s.wanted {
+		s.files[name] = s.load(name, &of)
 	}
+	clear(s.wanted)
+}
+
+// open returns a file of a module, which is empty if it cannot be read, or is not yet.
+func (s *Sources) open(name string, of *session.Module) *sourceText {
+	f := s.files[name]
+	switch {
+	case f != nil:
+	case s.wanted != nil:
+		s.wanted[name] = *of
+		return &sourceText{}
+	default:
+		f = s.load(name, of)
+		s.files[name] = f
+	}
+	return f
+}
+
+// load reads a file of a module.
+func (s *Sources) load(name string, of *session.Module) *sourceText {
 	f := &sourceText{}
-	s.files[name] = f
 	content, err := f.read(name)
 	if errors.Is(err, errNoSource) {
 		f.err = err
@@ -86,17 +119,23 @@ func (s *sourceText) read(name string) ([]byte, error) {
 	if !slices.Contains(sourceExtensions, strings.ToLower(path.Ext(name))) {
 		return nil, errNoSource
 	}
-	info, err := os.Stat(name)
-	switch {
-	case err != nil:
-		return nil, err
-	case !info.Mode().IsRegular():
+	file, err := openfile.OpenRegular(name)
+	if errors.Is(err, openfile.ErrNotRegular) {
 		return nil, errNoFile
-	case info.Size() > maxSource:
-		return nil, errSourceLarge
+	} else if err != nil {
+		return nil, err
+	}
+	defer file.Close() // nothing was written
+	info, err := file.Stat()
+	if err != nil {
+		return nil, err
 	}
 	s.changed = info.ModTime()
-	return os.ReadFile(name)
+	content, err := io.ReadAll(io.LimitReader(file, maxSource+1))
+	if len(content) > maxSource {
+		return nil, errSourceLarge
+	}
+	return content, err
 }
 
 // split takes the lines of a content.
@@ -117,7 +156,7 @@ func (s *sourceText) why() error {
 }
 
 // notes say which files could not be shown, or are not those that ran.
-func (s *sourceFiles) notes(c *context) []Note {
+func (s *Sources) notes(c *context) []Note {
 	var out []Note
 	began := time.Time{}
 	if info, err := c.source.Session().Info(); err == nil { // without it nothing is said of the time
@@ -141,8 +180,8 @@ func (s *sourceFiles) notes(c *context) []Note {
 }
 
 // SourceText returns the lines of a source file of the session, and what is to be said of them; none: they cannot be
-// read.
-func (r *Reader) SourceText(file session.FileID) (lines []string, notes []Note, err error) {
+// read, or are not yet, as Sources has it.
+func (r *Reader) SourceText(file session.FileID, sources *Sources) (lines []string, notes []Note, err error) {
 	c := r.own()
 	if err := c.readPlaces(); err != nil {
 		return nil, nil, err
@@ -154,7 +193,6 @@ func (r *Reader) SourceText(file session.FileID) (lines []string, notes []Note, 
 			break
 		}
 	}
-	sources := newSourceFiles(c)
 	text := sources.open(c.files.get(file).Path, c.modules.get(c.functions.get(of).Module))
 	return text.lines, sources.notes(c), nil
 }

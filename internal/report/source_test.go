@@ -101,7 +101,12 @@ func TestEmbeddedText(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			lines, said, err := r.SourceText(b.SourceFiles[0].ID)
+			sources := r.Sources()
+			if lines, said, err := r.SourceText(b.SourceFiles[0].ID, sources); err != nil || len(lines)+len(said) > 0 {
+				t.Errorf("before files are read: %q, %v, %v", lines, said, err)
+			}
+			sources.Load()
+			lines, said, err := r.SourceText(b.SourceFiles[0].ID, sources)
 			notes := Writers.Words(said)
 			if err != nil || (tt.want == "") != (len(lines) == 0) || len(lines) > 3 && lines[2] != "    "+tt.want {
 				t.Errorf("%q, %v", lines, err)

@@ -17,17 +17,18 @@ type Options struct {
 	Argument string   // the function of callers, the type of types, the collections of survivors and diff-gcs
 	// what the rows of a Grouped view are about, "": types; functions: what they are grouped by, "": nothing
 	By       analysis.By
-	Range    string // functions: only those that match the pattern, and a row for all of them
-	Raw      bool   // elapsed times with what the probes added
-	AllCode  bool   // of a summary: all functions, not only the user's and what they call
-	Shown    bool   // of a summary: without hot paths that text does not show, for which the call tree is read
-	Quick    bool   // of a summary: only what needs no look at every allocation: no findings, and all functions
-	Physical bool   // calltree: the stacks as they were, also those of async methods
-	Logical  bool   // callers, function: as in the call tree with async methods below their callers
-	Root     string // calltree: only what is at and below this function
-	Hot      bool   // calltree: only the hot path
-	Fold     bool   // calltree: recursion is folded
-	BottomUp bool   // calltree: the functions that did something themselves, and below them their callers
+	Range    string   // functions: only those that match the pattern, and a row for all of them
+	Sources  *Sources // of the view function; nil: they are read when they are needed
+	Raw      bool     // elapsed times with what the probes added
+	AllCode  bool     // of a summary: all functions, not only the user's and what they call
+	Shown    bool     // of a summary: without hot paths that text does not show, for which the call tree is read
+	Quick    bool     // of a summary: only what needs no look at every allocation: no findings, and all functions
+	Physical bool     // calltree: the stacks as they were, also those of async methods
+	Logical  bool     // callers, function: as in the call tree with async methods below their callers
+	Root     string   // calltree: only what is at and below this function
+	Hot      bool     // calltree: only the hot path
+	Fold     bool     // calltree: recursion is folded
+	BottomUp bool     // calltree: the functions that did something themselves, and below them their callers
 	// calltree: rows with less than this percent of bytes, of allocations, of time and of CPU time are one row for each
 	// parent
 	MinShare float64

@@ -134,6 +134,15 @@ type sized struct {
 // Size returns the size.
 func (s sized) Size() int64 { return s.size }
 
+// cut says that the file has become shorter than it was, nil if it has not.
+func (f *file) cut() error {
+	info, err := f.f.Stat()
+	if err != nil || f.journal != nil || info.Size() >= f.size {
+		return nil
+	}
+	return truncated(info.Size(), f.size)
+}
+
 // Close gives the lock back. A second call does nothing: SQLite closes what it has opened.
 func (f *file) Close() (err error) {
 	f.closed.Do(func() {

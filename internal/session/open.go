@@ -67,6 +67,7 @@ var stateOrder = []State{Recording, Recorded, Resolved, Complete}
 // Session reads a session file.
 type Session struct {
 	conn       *sqlite.Conn
+	file       *file // that is read; nil: of a Writer, or in memory
 	path       string
 	claimed    bool // somebody was still writing it when it was opened
 	packer     packer
@@ -111,7 +112,7 @@ func openOnly(ctx context.Context, path string) (*Session, error) {
 	if err != nil {
 		return nil, explain(path, err)
 	}
-	s := &Session{conn: conn, path: path, claimed: claimed, places: places{keep: true}}
+	s := &Session{conn: conn, file: f, path: path, claimed: claimed, places: places{keep: true}}
 	if err := s.prepareReader(); err != nil {
 		conn.Close()
 		return nil, s.explain(err)
@@ -274,11 +275,8 @@ func explain(path string, err error) error {
 	if err == nil || errors.Is(err, ErrCorrupt) {
 		return prefix(path, err)
 	}
-	switch code := sqlite.ErrCode(err); code.ToPrimary() {
-	case sqlite.ResultCorrupt, sqlite.ResultNotADB, sqlite.ResultTooBig, sqlite.ResultFormat, sqlite.ResultIOErr:
-		if code.ToPrimary() == sqlite.ResultIOErr {
-			break // of the disk
-		}
+	switch sqlite.ErrCode(err).ToPrimary() {
+	case sqlite.ResultCorrupt, sqlite.ResultNotADB, sqlite.ResultTooBig, sqlite.ResultFormat:
 		return fmt.Errorf("session %s: %w (%s): copy it again from where it was made", path, ErrCorrupt, messageOf(err))
 	case sqlite.ResultError: // our own queries are right, so the tables are not what they should be
 		return fmt.Errorf("session %s: %w (%s): record it again with this clrprof", path, ErrCorrupt, messageOf(err))
@@ -306,7 +304,14 @@ func prefix(path string, err error) error {
 	return fmt.Errorf("session %s: %w", path, err)
 }
 
-func (s *Session) explain(err error) error { return explain(s.path, err) }
+func (s *Session) explain(err error) error {
+	if s.file != nil && sqlite.ErrCode(err).ToPrimary() == sqlite.ResultIOErr {
+		if cut := s.file.cut(); cut != nil {
+			return prefix(s.path, cut)
+		}
+	}
+	return explain(s.path, err)
+}
 
 // Until makes reading fail with context.Canceled once the context is done.
 func (s *Session) Until(ctx context.Context) {

@@ -86,9 +86,10 @@ func (s *Session) Stage() (Stage, error) {
 	return stageOf(state, s.claimed), err
 }
 
-// StageOf returns the stage of the session in a file, without reading what it has recorded. Errors are those of Open.
-func StageOf(path string) (Stage, error) {
-	s, err := openOnly(context.Background(), path)
+// StageOf returns the stage of the session in a file, without reading what it has recorded. Errors are those of
+// OpenUntil.
+func StageOf(ctx context.Context, path string) (Stage, error) {
+	s, err := openOnly(ctx, path)
 	if err != nil {
 		return "", err
 	}

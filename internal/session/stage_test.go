@@ -11,7 +11,7 @@ import (
 // expectStage checks what readers learn about a session, by its file and when they open it.
 func expectStage(t *testing.T, path string, want Stage) {
 	t.Helper()
-	if got, err := StageOf(path); err != nil || got != want {
+	if got, err := StageOf(t.Context(), path); err != nil || got != want {
 		t.Errorf("StageOf: %q, %v, want %q", got, err, want)
 	}
 	s, err := Open(path)

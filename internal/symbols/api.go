@@ -3,9 +3,9 @@ package symbols
 import (
 	"errors"
 	"io"
-	"io/fs"
 	"os"
 
+	"github.com/clrprof/clrprof/internal/openfile"
 	"github.com/clrprof/clrprof/internal/session"
 )
 
@@ -65,17 +65,14 @@ type File interface {
 // that there is no such file.
 type Opener func(path string) (File, error)
 
-// OpenFile is the Opener of the file system. What is not a regular file, such
-// as a pipe, is an error.
+// OpenFile is the Opener of the file system. What is not a regular file, such as a pipe, is an error, and not waited
+// for: paths come from sessions.
 func OpenFile(path string) (File, error) {
-	f, err := os.Open(path)
+	f, err := openfile.OpenRegular(path)
 	if err != nil {
 		return nil, err
 	}
 	info, err := f.Stat()
-	if err == nil && !info.Mode().IsRegular() {
-		err = &fs.PathError{Op: "open", Path: path, Err: errors.New("not a regular file")}
-	}
 	if err != nil {
 		return nil, errors.Join(err, f.Close())
 	}

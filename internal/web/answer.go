@@ -31,7 +31,7 @@ func bad(format string, args ...any) error { return badRequest{fmt.Errorf(format
 // writeError tells an error as JSON: what was asked for is wrong, or the session cannot be read.
 func writeError(w http.ResponseWriter, err error) {
 	code := http.StatusBadRequest
-	if errors.Is(err, session.ErrCorrupt) || errors.Is(err, context.Canceled) {
+	if errors.Is(err, session.ErrCorrupt) || errors.Is(err, context.Canceled) || errors.As(err, new(bug)) {
 		code = http.StatusInternalServerError
 	}
 	w.Header().Set("Content-Type", "application/json; charset=utf-8")
@@ -222,6 +222,11 @@ func (s *Server) keep(key string, build func(*keptTable) error) (*keptTable, err
 		s.tables = slices.Delete(s.tables, first, first+1)
 	}
 	return t, nil
+}
+
+// forget removes what has a key. The server must be locked.
+func (s *Server) forget(key string) {
+	s.tables = slices.DeleteFunc(s.tables, func(t *keptTable) bool { return t.key == key })
 }
 
 // command is what to type for what a request shows.

@@ -127,7 +127,12 @@ func (s *Server) source(w http.ResponseWriter, r *http.Request) error {
 		return len(row.Values) <= at || row.Kind != "line" || !isText(row.Values[at], path)
 	})
 	out := sourced{Path: path, Sheet: all, Lines: []string{}, Command: s.command(r, view.Name)}
-	lines, notes, err := of.views.SourceText(files[file].ID)
+	sources := of.views.Sources()
+	lines, notes, err := of.views.SourceText(files[file].ID, sources)
+	if sources.Wanted() && err == nil {
+		s.load(sources)
+		lines, notes, err = of.views.SourceText(files[file].ID, sources)
+	}
 	if err != nil {
 		return err
 	}

@@ -15,6 +15,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/clrprof/clrprof/internal/report"
 	"github.com/clrprof/clrprof/internal/session"
 )
 
@@ -47,6 +48,7 @@ type Server struct {
 	readers  []*reader
 	tables   []*keptTable
 	most     int // tables are kept, and other things
+	loading  func(*report.Sources)
 
 	recorded string        // path of the session that is being recorded
 	watch    Watch         // tells of that recording
@@ -61,7 +63,8 @@ func New(listen string, sessions ...*session.Session) (*Server, error) {
 		return nil, fmt.Errorf("the address to listen on: %w", err)
 	}
 	s := &Server{sessions: sessions, mux: http.NewServeMux(), listen: listen, cookie: "clrprof_" + port,
-		secret: random(), token: random(), entered: make(chan struct{}), most: maxTables, mu: newTurns()}
+		secret: random(), token: random(), entered: make(chan struct{}), most: maxTables,
+		mu: newTurns(), loading: (*report.Sources).Load}
 	s.remember()
 	s.mux.HandleFunc("GET /{$}", s.page)
 	for _, file := range []string{"app.js", "app.css"} {
@@ -99,10 +102,29 @@ func random() string {
 // Handle adds an answer to requests of the page. An error is sent as JSON.
 func (s *Server) Handle(pattern string, answer func(http.ResponseWriter, *http.Request) error) {
 	s.mux.HandleFunc(pattern, func(w http.ResponseWriter, r *http.Request) {
-		if err := answer(w, r); err != nil {
+		if err := survive(answer, w, r); err != nil {
 			writeError(w, err)
 		}
 	})
+}
+
+// bug is an error that is a mistake in clrprof, of one answer.
+type bug struct{ what any }
+
+// Error asks for a report.
+func (b bug) Error() string {
+	return fmt.Sprintf("internal error: %v: please report it, with the session if you can", b.what)
+}
+
+// survive answers a request, and makes an error of a panic: others are answered as if there were none.
+func survive(answer func(http.ResponseWriter, *http.Request) error, w http.ResponseWriter, r *http.Request,
+) (err error) {
+	defer func() {
+		if what := recover(); what != nil {
+			err = bug{what}
+		}
+	}()
+	return answer(w, r)
 }
 
 // URL is the address to open, which works once.

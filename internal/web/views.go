@@ -260,14 +260,29 @@ func (s *Server) table(r *http.Request) (report.View, *report.Table, error) {
 		return view, nil, err
 	}
 	key := fmt.Sprintf("%s|%s|%#v", of.key, view.Name, o)
-	kept, err := s.keep(key, func(t *keptTable) (err error) {
+	o.Sources = of.views.Sources()
+	build := func(t *keptTable) (err error) {
 		t.table, err = of.views.Build(view, o)
 		return err
-	})
+	}
+	kept, err := s.keep(key, build)
+	if o.Sources.Wanted() && err == nil {
+		s.forget(key)
+		s.load(o.Sources)
+		kept, err = s.keep(key, build)
+	}
 	if err != nil {
 		return view, nil, err
 	}
 	return view, kept.table, nil
+}
+
+// load reads source files while other requests are answered: a disk can be slow. The server must be locked, and is
+// afterwards, but may have answered others in between.
+func (s *Server) load(files *report.Sources) {
+	s.mu.Unlock()
+	defer s.mu.Lock()
+	s.loading(files)
 }
 
 // view answers with rows of a view: those that contain the parameter find, in reversed order with the parameter

@@ -1,0 +1,127 @@
+package cli
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"net"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/clrprof/clrprof/internal/session/sessiontest"
+)
+
+// reading are the commands that read a session: SESSION stands for it.
+func reading() [][]string {
+	out := [][]string{
+		{"report", "SESSION"}, {"report", "SESSION", "functions"}, {"check-session", "SESSION"},
+		{"check", "SESSION", "--budget", "budget.toml"}, {"budget", "init", "SESSION", "-o", "-"},
+		{"sql", "SESSION", "select 1"}, {"mcp", "SESSION"}, {"view", "SESSION"},
+		{"diff", "SESSION", "good.clrprof"}, {"diff", "good.clrprof", "SESSION"},
+		{"view", "good.clrprof", "SESSION"}, {"check", "good.clrprof", "--budget", "budget.toml", "--baseline", "SESSION"},
+		{"ctl", "SESSION", "status"}, {"ctl", "SESSION", "wait", "end"}, {"top", "SESSION"}, {"counters", "SESSION"},
+		{"recover", "SESSION", "-o", "recovered.clrprof"},
+	}
+	for _, f := range exportFormats {
+		out = append(out, []string{"export", "SESSION", "--format", f.name, "-o", "exported"})
+	}
+	return out
+}
+
+// inFolder makes a folder the current one that has a good session and a budget.
+func inFolder(t *testing.T) {
+	t.Helper()
+	t.Chdir(t.TempDir())
+	if err := errors.Join(writeComplete(sessiontest.Shop(), "good.clrprof"),
+		os.WriteFile("budget.toml", []byte("[[limit]]\nname = \"all\"\nmetric = \"bytes\"\nmax = \"1G\"\n"), 0o600)); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// run runs clrprof in this process.
+func runMain(arguments []string, path string) (code int, output string) {
+	args := make([]string, len(arguments))
+	for i, a := range arguments {
+		if args[i] = a; a == "SESSION" {
+			args[i] = path
+		}
+	}
+	var out bytes.Buffer
+	code = Main(args, strings.NewReader(""), &out, &out)
+	return code, out.String()
+}
+
+// TestOddFiles: what is no regular file is refused as a session, and as a file of limits or of clauses, in one line.
+func TestOddFiles(t *testing.T) {
+	inFolder(t)
+	if err := errors.Join(unix.Mkfifo("fifo", 0o600), os.Mkdir("folder", 0o700), os.Symlink("fifo", "link")); err != nil {
+		t.Fatal(err)
+	}
+	l, err := net.Listen("unix", "socket")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	for _, command := range reading() { // they can succeed, so that it is the file that they refuse
+		switch command[0] {
+		case "view", "ctl", "top", "recover": // which wait, or are about something else
+			continue
+		}
+		if code, output := runMain(command, "good.clrprof"); code != exitOK {
+			t.Errorf("%s: %d: %s", command, code, output)
+		}
+		if err := os.RemoveAll("exported"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	commands := append(reading(), []string{"check", "good.clrprof", "--budget", "SESSION"},
+		[]string{"report", "good.clrprof", "--filter", "SESSION"},
+		[]string{"export", "good.clrprof", "--format", "json", "-o", "-", "--filter", "SESSION"})
+	for _, path := range []string{"fifo", "link", "folder", "socket", "/dev/zero", "/dev/tty"} {
+		for _, command := range commands {
+			code, output := runMain(command, path)
+			if code < exitUsage || code > exitUnwritable || strings.Count(output, "\n") != 1 {
+				t.Errorf("%s of %s: %d: %s", command, path, code, output)
+			}
+		}
+	}
+}
+
+// TestGivenPipe: a pipe is read like a file, also for longer than one read; who waits for one stops when the context is
+// done.
+func TestGivenPipe(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "fifo")
+	if err := unix.Mkfifo(path, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := readGiven(t.Context(), path, 100); !errors.Is(err, errNobodyWrites) {
+		t.Errorf("without a writer: %v", err)
+	}
+	writer, err := os.OpenFile(path, os.O_RDWR, 0) // both ends: it does not wait
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := readGiven(ctx, path, 100); !errors.Is(err, context.Canceled) {
+		t.Errorf("a silent writer: %v", err)
+	}
+	if _, err := writer.WriteString("type = string"); err != nil {
+		t.Fatal(err)
+	}
+	reader, err := os.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer reader.Close()
+	if err := writer.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if text, err := readGiven(t.Context(), path, 100); string(text) != "type = string" || err != nil {
+		t.Errorf("%q, %v", text, err)
+	}
+}
