@@ -2,7 +2,6 @@ package analysis
 
 import (
 	"fmt"
-	"sync"
 
 	"github.com/clrprof/clrprof/internal/session"
 )
@@ -97,14 +96,21 @@ func (x *derivation) writeTimes(w *session.Writer) error {
 		made[table] = make(chan struct{})
 	}
 	paths := &session.PathTimeRows{}
-	var all sync.WaitGroup
+	var all together
 	defer all.Wait()
 	all.Go(func() {
+		ended := 0
+		defer func() { // after a panic, too: who writes waits for all
+			for _, table := range tables[ended:] {
+				close(made[table])
+			}
+		}()
 		for part, table := range tables {
 			x.need(derivedPart(part))
 			if rows := x.pathRows; rows != nil && table == session.TablePathTime {
 				*paths = session.PathTimeRows{Rows: len(rows.of), At: rows.at}
 			}
+			ended++
 			close(made[table])
 		}
 	})

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
-	"sync"
 
 	"github.com/clrprof/clrprof/internal/calltree"
 	q "github.com/clrprof/clrprof/internal/quantity"
@@ -90,7 +89,7 @@ func refer[ID ~int64 | ~uint32, Row any](list *[]int32, x index[ID], rows []Row,
 // atOnce calls functions that do not depend on each other, and returns the error of the first of them that has one.
 func atOnce(functions ...func() error) error {
 	errs := make([]error, len(functions))
-	var all sync.WaitGroup
+	var all together
 	for i, fn := range functions {
 		all.Go(func() { errs[i] = fn() })
 	}

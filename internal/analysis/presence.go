@@ -3,7 +3,6 @@ package analysis
 import (
 	"runtime"
 	"slices"
-	"sync"
 
 	"github.com/clrprof/clrprof/internal/calltree"
 	q "github.com/clrprof/clrprof/internal/quantity"
@@ -58,7 +57,7 @@ func (s *sums) presenceIn(walks int, tree calltree.Tree, each bool, groupings []
 		order[at] = int32(node)
 	}
 	found := make([][]presence, walks)
-	var all sync.WaitGroup
+	var all together
 	for i := range found {
 		all.Go(func() {
 			w := walk{sums: s, order: order, below: below, groups: make([]openGroups, len(groupings))}

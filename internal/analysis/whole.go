@@ -136,12 +136,9 @@ func (v *Source) TreeAhead() (wait func()) {
 	if x == nil || x.tree != nil || x.times.nodes != nil {
 		return func() {}
 	}
-	made := make(chan struct{})
-	go func() {
-		x.callTree()
-		close(made)
-	}()
-	return func() { <-made }
+	made := &together{}
+	made.Go(func() { x.callTree() })
+	return made.Wait
 }
 
 // TypeHotPath returns the path on which most bytes of a type were allocated, the root first; nothing: there is none.

@@ -101,7 +101,7 @@ func add[In any](s *Server, name, description string, answer func(context.Contex
 		func(ctx context.Context, _ *mcp.CallToolRequest, in In) (*mcp.CallToolResult, any, error) {
 			s.mu.Lock()
 			defer s.mu.Unlock()
-			out, err := answer(ctx, in)
+			out, err := survive(ctx, in, answer)
 			if err != nil {
 				return nil, nil, err
 			}
@@ -120,6 +120,17 @@ func add[In any](s *Server, name, description string, answer func(context.Contex
 			}
 			return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: text}}}, nil, nil
 		})
+}
+
+// survive answers a request, and makes an error of a panic: the server goes on.
+func survive[In any](ctx context.Context, in In, answer func(context.Context, In) (any, error)) (out any, err error) {
+	defer func() {
+		if what := recover(); what != nil {
+			err = fmt.Errorf("internal error: %v: a mistake in clrprof, not in the request: please report it, with the "+
+				"session if you can", what)
+		}
+	}()
+	return answer(ctx, in)
 }
 
 // which names a session.

@@ -292,3 +292,21 @@ func TestInstructions(t *testing.T) {
 		t.Error(said)
 	}
 }
+
+// TestSurvive: a mistake in one answer is an error that says that it is one, and the server goes on.
+func TestSurvive(t *testing.T) {
+	s := New("1.2.3", []*session.Session{sample(t, "shop")})
+	add(s, "mistake", "A mistake.", func(context.Context, nothing) (any, error) {
+		var none []int
+		return none[len(none)], nil
+	})
+	c := connect(t, s)
+	for range 2 {
+		if text, failed := call(t, c, "mistake", nil); !failed || !strings.Contains(text, "a mistake in clrprof") {
+			t.Errorf("%t: %s", failed, text)
+		}
+	}
+	if rows := answer(t, c, "view", map[string]any{"view": "types"}); rows["view"] != "types" {
+		t.Error(rows)
+	}
+}

@@ -1,6 +1,7 @@
 package session
 
 import (
+	"errors"
 	"fmt"
 	"hash/crc32"
 	"runtime"
@@ -101,7 +102,7 @@ func (p *packer) decodeAhead(next func(*chunk) (more bool, err error), use func(
 		}
 		c := ahead[0]
 		ahead = ahead[1:]
-		if err := <-c.err; err != nil {
+		if err := goOn(<-c.err); err != nil {
 			return err
 		}
 		if err := c.take(); err != nil {
@@ -158,8 +159,30 @@ func (p *packer) start(c *chunk, use func(*chunk) (decode, take func() error)) {
 	go func() { c.err <- c.unpack(p, decode) }()
 }
 
+// panicked is a panic of a goroutine, for who waits for it: that one may survive it.
+type panicked struct{ what any }
+
+// Error says what happened.
+func (p panicked) Error() string { return fmt.Sprint(p.what) }
+
+// asError makes a panic an error.
+func asError(err *error) {
+	if what := recover(); what != nil {
+		*err = panicked{what}
+	}
+}
+
+// goOn panics with what another goroutine did.
+func goOn(err error) error {
+	if p := (panicked{}); errors.As(err, &p) {
+		panic(p.what)
+	}
+	return err
+}
+
 // unpack makes of a chunk what is to be made of it.
 func (c *chunk) unpack(p *packer, decode func() error) (err error) {
+	defer asError(&err)
 	if int64(crc32.ChecksumIEEE(c.packed)) != c.checksum {
 		return fmt.Errorf("%w: a chunk's checksum is wrong", ErrCorrupt)
 	}

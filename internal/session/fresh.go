@@ -68,15 +68,16 @@ func (s *Session) newChunk(table string, rises bool) (*fresh, error) {
 func (p *packer) encode(f *fresh, made func()) {
 	p.writing = append(p.writing, f)
 	go func() {
+		var err error
+		defer func() { f.err <- err }()
+		defer asError(&err)
 		if made != nil {
 			made()
 		}
-		var err error
 		if f.data, err = f.block.Append(f.data[:0]); err == nil {
 			f.packed = p.encoder.EncodeAll(f.data, f.packed[:0])
 			f.checksum = crc32.ChecksumIEEE(f.packed)
 		}
-		f.err <- err
 	}()
 }
 
@@ -103,7 +104,7 @@ func (s *Session) writeOldest() error {
 	p := &s.packer
 	f := p.writing[0]
 	p.writing = p.writing[1:]
-	err := <-f.err
+	err := goOn(<-f.err)
 	if err == nil && f.rises {
 		err = s.checkAscending(f.table, f.block.Columns[0])
 	}
