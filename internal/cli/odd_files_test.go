@@ -7,11 +7,16 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
 
 	"golang.org/x/sys/unix"
+	"zombiezen.com/go/sqlite"
+	"zombiezen.com/go/sqlite/sqlitex"
 
+	"github.com/clrprof/clrprof/internal/rules"
+	"github.com/clrprof/clrprof/internal/session"
 	"github.com/clrprof/clrprof/internal/session/sessiontest"
 )
 
@@ -125,3 +130,70 @@ func TestGivenPipe(t *testing.T) {
 		t.Errorf("%q, %v", text, err)
 	}
 }
+
+// TestAbsentReferences: a finding that names what does not exist is damage that each command says in a line.
+func TestAbsentReferences(t *testing.T) {
+	inFolder(t)
+	for _, column := range []string{"function_id", "type_id", "from_function_id", "from_line_id"} {
+		for _, value := range []string{"99999", "4294967295"} {
+			path := column + value + ".clrprof"
+			if err := sessiontest.Broken().Write(path); err != nil {
+				t.Fatal(err)
+			}
+			w, err := session.Edit(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := errors.Join(rules.Complete(w, func(int) {}, nil), w.Close()); err != nil { // with findings
+				t.Fatal(err)
+			}
+			if err := sessiontest.Change(path, func(conn *sqlite.Conn) error {
+				return sqlitex.ExecuteTransient(conn, "UPDATE finding SET "+column+" = "+value, nil)
+			}); err != nil {
+				t.Fatal(err)
+			}
+			for _, command := range [][]string{{"report", "SESSION"}, {"report", "SESSION", "rules"},
+				{"export", "SESSION", "--format", "sarif", "-o", "-"}, {"check-session", "SESSION"}} {
+				if code, output := runMain(command, path); code != exitUnreadable {
+					t.Errorf("%s with %s %s: %d: %s", command, column, value, code, output)
+				}
+			}
+		}
+	}
+}
+
+// TestStreamedQuery: what a query returns is printed as it comes, and a value that is too long is the query's mistake.
+func TestStreamedQuery(t *testing.T) {
+	inFolder(t)
+	const rows = "with recursive n(i) as (select 1 union all select i+1 from n where i < 3000) " +
+		"select i, hex(zeroblob(50000)) from n"
+	for _, format := range []string{"--csv", "--tsv"} {
+		begun := 0
+		out := writerFunc(func(b []byte) (int, error) {
+			begun += len(b)
+			if begun > 1<<20 {
+				return 0, errors.New("enough")
+			}
+			return len(b), nil
+		})
+		var stderr bytes.Buffer
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		code := Main([]string{"sql", "good.clrprof", rows, format}, strings.NewReader(""), out, &stderr)
+		if code != exitUnwritable {
+			t.Errorf("%s: %d: %s", format, code, stderr.String())
+		}
+		if runtime.ReadMemStats(&after); after.TotalAlloc-before.TotalAlloc > 100<<20 {
+			t.Errorf("%s took %d MB for 1 MB of 300", format, (after.TotalAlloc-before.TotalAlloc)>>20)
+		}
+		code, output := runMain([]string{"sql", "SESSION", "select hex(zeroblob(60000000))", format}, "good.clrprof")
+		if code != exitUsage || strings.Contains(output, "damaged") {
+			t.Errorf("%s: %d: %s", format, code, output)
+		}
+	}
+}
+
+type writerFunc func([]byte) (int, error)
+
+// Write calls the function.
+func (w writerFunc) Write(b []byte) (int, error) { return w(b) }

@@ -7,8 +7,10 @@ import (
 
 	"github.com/clrprof/clrprof/internal/analysis"
 	"github.com/clrprof/clrprof/internal/report"
+	"github.com/clrprof/clrprof/internal/report/encode"
 	"github.com/clrprof/clrprof/internal/report/text"
 	"github.com/clrprof/clrprof/internal/rules"
+	"github.com/clrprof/clrprof/internal/session"
 )
 
 func newSQLCommand(e *environment) *cobra.Command {
@@ -32,6 +34,9 @@ func newSQLCommand(e *environment) *cobra.Command {
 				return readError(err)
 			}
 			defer s.Close()
+			if format == encode.CSV || format == encode.SafeCSV || format == encode.TSV { // of any size
+				return e.stream(s, args[1], format)
+			}
 			result := &report.Records{}
 			err = s.Query(args[1], func(columns []string) error {
 				result.Columns = columns
@@ -49,6 +54,29 @@ func newSQLCommand(e *environment) *cobra.Command {
 	output.add(cmd)
 	unfinished.add(cmd)
 	return cmd
+}
+
+// stream prints what a query returns as it comes.
+func (e *environment) stream(s *session.Session, query string, format encode.Format) error {
+	var failed error // of the query, and not of standard output
+	err := encode.StreamRecords(e.stdout, format, func(columns func([]string) error, row func([]any) error) error {
+		var unwritten error
+		keep := func(err error) error {
+			unwritten = err
+			return err
+		}
+		failed = s.Query(query, func(names []string) error { return keep(columns(names)) },
+			func(values []any) error { return keep(row(values)) })
+		if unwritten != nil {
+			failed = nil
+			return unwritten
+		}
+		return failed
+	})
+	if failed != nil {
+		return readError(failed)
+	}
+	return written(err)
 }
 
 func newCheckCommand(e *environment) *cobra.Command {

@@ -17,6 +17,7 @@ import (
 	"github.com/clrprof/clrprof/internal/report/text"
 	"github.com/clrprof/clrprof/internal/report/words"
 	"github.com/clrprof/clrprof/internal/rules"
+	"github.com/clrprof/clrprof/internal/session"
 )
 
 // filters are what a request selects, in the words of the command line.
@@ -309,14 +310,7 @@ func (s *Server) query(ctx context.Context, in queryRequest) (any, error) {
 	defer cancel()
 	one.Until(ctx)
 	defer one.Until(context.Background())
-	taken, size := 0, 0
-	columns, rows, cut, err := one.QueryUpTo(in.Query, func(row []any) bool {
-		for _, v := range row {
-			size += len(fmt.Sprint(v)) + len(`"", `)
-		}
-		taken++
-		return taken <= limit && size <= MostBytes/2
-	})
+	columns, rows, cut, err := one.QueryUpTo(in.Query, session.Bounds{Rows: limit, Bytes: MostBytes / 2})
 	switch {
 	case cut:
 	case ctx.Err() != nil:

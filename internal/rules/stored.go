@@ -1,6 +1,7 @@
 package rules
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -79,6 +80,12 @@ func stored(s *session.Session) (*judged, error) {
 		out.hidden[r.Rule] = int(r.Hidden)
 	}
 	findings, err := s.Findings()
+	if err == nil {
+		err = checkReferences(s, findings)
+	}
+	if err != nil {
+		return nil, err
+	}
 	for _, r := range findings {
 		at := slices.IndexFunc(all, func(x Rule) bool { return x.ID == r.Rule })
 		if at < 0 {
@@ -92,7 +99,41 @@ func stored(s *session.Session) (*judged, error) {
 		}
 		out.findings = append(out.findings, f)
 	}
-	return out, err
+	return out, nil
+}
+
+// checkReferences checks that what findings name exists: rules look it up when they say what was found.
+func checkReferences(s *session.Session, findings []session.Finding) error {
+	functions, err := s.Functions()
+	if err != nil {
+		return err
+	}
+	lines, err := s.Lines()
+	if err != nil {
+		return err
+	}
+	types, err := s.Types()
+	if err != nil {
+		return err
+	}
+	for _, r := range findings {
+		switch {
+		case !refers(functions, r.Function, func(f *session.Function) session.FunctionID { return f.ID }),
+			!refers(functions, r.FromFunction, func(f *session.Function) session.FunctionID { return f.ID }),
+			!refers(lines, r.FromLine, func(l *session.Line) session.LineID { return l.ID }),
+			!refers(types, r.Type, func(t *session.Type) session.TypeID { return t.ID }):
+			return fmt.Errorf("session %s: %w: a finding of rule %.40q names what does not exist", s.Path(),
+				session.ErrCorrupt, r.Rule)
+		}
+	}
+	return nil
+}
+
+// refers reports whether an id is 0 or that of a row; rows are in the order of their ids.
+func refers[ID cmp.Ordered, Row any](rows []Row, id ID, of func(*Row) ID) bool {
+	var none ID
+	_, found := slices.BinarySearchFunc(rows, id, func(r Row, id ID) int { return cmp.Compare(of(&r), id) })
+	return found || id == none
 }
 
 // Check compares what is stored of a session with what these rules find.

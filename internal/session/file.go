@@ -42,7 +42,7 @@ type file struct {
 func openFile(ctx context.Context, path string) (_ *file, err error) {
 	f, err := openfile.OpenRegular(path)
 	if err != nil {
-		return nil, openError(err)
+		return nil, openError(path, err)
 	}
 	out := &file{f: f}
 	defer func() {
@@ -69,11 +69,14 @@ func openFile(ctx context.Context, path string) (_ *file, err error) {
 
 // openError says what a file is that is not regular in the words of this package, and not the file's name, which
 // whoever opens a session adds.
-func openError(err error) error {
+func openError(path string, err error) error {
 	var in *fs.PathError
 	switch {
 	case errors.Is(err, openfile.ErrNotRegular):
-		return fmt.Errorf("%w: %w", ErrNotSession, err)
+		if info, err := os.Stat(path); err == nil && info.IsDir() {
+			return fmt.Errorf("%w: it is a directory: name the file in it", ErrNotSession)
+		}
+		return fmt.Errorf("%w: it is not a regular file", ErrNotSession)
 	case errors.As(err, &in):
 		return in.Err
 	}

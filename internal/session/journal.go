@@ -47,7 +47,7 @@ func findJournal(f *os.File, info fs.FileInfo, path string) (*journal, error) {
 	}
 	path, err := journalOf(path)
 	if err != nil {
-		return nil, openError(err)
+		return nil, openError(path, err)
 	}
 	of, err := openJournal(path, info)
 	if err != nil || of == nil {

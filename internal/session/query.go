@@ -40,18 +40,29 @@ func authorize(a sqlite.Action) sqlite.AuthResult {
 // errEnough ends a query that has more rows than are wanted.
 var errEnough = errors.New("enough rows")
 
-// QueryUpTo is Query for those who do not want all rows: take is called with each, and those before the first that it
-// refuses are returned; then more is true. Without rows the list is empty, not nil.
-func (s *Session) QueryUpTo(query string, take func([]any) bool) (columns []string, rows [][]any, more bool,
-	err error) {
+// Bounds are what is wanted of the result of a query at most.
+type Bounds struct {
+	Rows  int
+	Bytes int64 // of texts and blobs, and cellBytes for each value
+}
+
+// cellBytes is what a number takes in an answer, and what there is beside a text.
+const cellBytes = 16
+
+// QueryUpTo is Query for those who do not want all rows: those within the bounds are returned, and whether there are
+// more. What is beyond them is not even copied. Without rows the list is empty, not nil.
+func (s *Session) QueryUpTo(query string, most Bounds) (columns []string, rows [][]any, more bool, err error) {
 	columns, rows = []string{}, [][]any{}
-	err = s.Query(query, func(names []string) error {
+	var size int64
+	err = s.queryRows(query, func(names []string) error {
 		columns = names
 		return nil
-	}, func(row []any) error {
-		if !take(row) {
+	}, func(bytes int64) error {
+		if size += bytes; len(rows) >= most.Rows || size > most.Bytes {
 			return errEnough
 		}
+		return nil
+	}, func(row []any) error {
 		rows = append(rows, row)
 		return nil
 	})
@@ -66,6 +77,12 @@ func (s *Session) QueryUpTo(query string, take func([]any) bool) (columns []stri
 // string or []byte that stay valid. Whatever would change something is refused.
 // Errors of the query wrap ErrQuery.
 func (s *Session) Query(query string, columns func([]string) error, row func([]any) error) error {
+	return s.queryRows(query, columns, func(int64) error { return nil }, row)
+}
+
+// queryRows is Query, which calls admit with the size of each row before its values are copied.
+func (s *Session) queryRows(query string, columns func([]string) error, admit func(bytes int64) error,
+	row func([]any) error) error {
 	stmt, err := s.prepareQuery(query)
 	if err != nil {
 		return err
@@ -88,6 +105,9 @@ func (s *Session) Query(query string, columns func([]string) error, row func([]a
 		if !more {
 			return nil
 		}
+		if err := admit(rowBytes(stmt, len(names))); err != nil {
+			return err
+		}
 		values := make([]any, len(names))
 		for i := range values {
 			values[i] = columnValue(stmt, i)
@@ -96,6 +116,17 @@ func (s *Session) Query(query string, columns func([]string) error, row func([]a
 			return err
 		}
 	}
+}
+
+// rowBytes is the size of a statement's row, as Bounds has it.
+func rowBytes(stmt *sqlite.Stmt, columns int) int64 {
+	size := int64(columns) * cellBytes
+	for i := range columns {
+		if kind := stmt.ColumnType(i); kind == sqlite.TypeText || kind == sqlite.TypeBlob {
+			size += int64(stmt.ColumnLen(i))
+		}
+	}
+	return size
 }
 
 func columnNames(stmt *sqlite.Stmt) []string {
@@ -156,6 +187,10 @@ func (s *Session) explainQuery(err error) error {
 		return s.unreadable
 	}
 	switch sqlite.ErrCode(err).ToPrimary() {
+	case sqlite.ResultTooBig:
+		return fmt.Errorf("%w: a value has more than %d MB", ErrQuery, maxValueBytes>>20)
+	case sqlite.ResultNoMem:
+		return fmt.Errorf("%w: it needs too much memory", ErrQuery)
 	case sqlite.ResultError, sqlite.ResultAuth, sqlite.ResultMismatch, sqlite.ResultRange, sqlite.ResultReadOnly,
 		sqlite.ResultConstraint:
 		message := err.Error()

@@ -19,6 +19,8 @@ const (
 	queryTime  = 10 * time.Second
 	queryRows  = 10_000
 	queryBytes = 1 << 20 // of the request
+
+	queryAnswer = 16 << 20 // bytes of rows: a page shows no more
 )
 
 // queried is the result of a query.
@@ -63,8 +65,8 @@ func query(ctx context.Context, path, text string) (columns []string, rows [][]a
 	}
 	defer of.Close()
 	of.Until(ctx)
-	taken := 0
-	return of.QueryUpTo(text, func(row []any) bool {
+	columns, rows, more, err = of.QueryUpTo(text, session.Bounds{Rows: queryRows, Bytes: queryAnswer})
+	for _, row := range rows {
 		for i, v := range row {
 			switch v := v.(type) {
 			case []byte:
@@ -75,9 +77,8 @@ func query(ctx context.Context, path, text string) (columns []string, rows [][]a
 				}
 			}
 		}
-		taken++
-		return taken <= queryRows
-	})
+	}
+	return columns, rows, more, err
 }
 
 // isSame checks that the file that a query would read is the session that the page shows: other answers read what was

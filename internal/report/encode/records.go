@@ -18,17 +18,30 @@ func WriteRecords(w io.Writer, r *report.Records, f Format) error {
 	}
 	return writeSeparated(w, f, r.Columns, func(fn func([]string) error) error {
 		for i := range r.Len() {
-			row := r.Row(i)
-			record := make([]string, len(row))
-			for i, v := range row {
-				record[i] = report.ValueText(v)
-			}
-			if err := fn(record); err != nil {
+			if err := fn(valueTexts(r.Row(i))); err != nil {
 				return err
 			}
 		}
 		return nil
 	})
+}
+
+// StreamRecords writes rows as they come, as CSV or TSV, and keeps none. rows calls one function with the names of the
+// columns, and then the other with each row.
+func StreamRecords(w io.Writer, f Format, rows func(columns func([]string) error, row func([]any) error) error) error {
+	write, flush := separated(w, f)
+	if err := rows(write, func(row []any) error { return write(valueTexts(row)) }); err != nil {
+		return err
+	}
+	return flush()
+}
+
+func valueTexts(row []any) []string {
+	record := make([]string, len(row))
+	for i, v := range row {
+		record[i] = report.ValueText(v)
+	}
+	return record
 }
 
 func writeRecordsJSON(w io.Writer, r *report.Records) error {

@@ -208,27 +208,32 @@ func inert(s string) string {
 
 // writeSeparated writes a header and records as CSV or TSV. It is the one place where their cells are cleaned.
 func writeSeparated(w io.Writer, f Format, header []string, records func(func([]string) error) error) error {
+	write, flush := separated(w, f)
+	if err := write(header); err != nil {
+		return err
+	}
+	if err := records(write); err != nil {
+		return err
+	}
+	return flush()
+}
+
+// separated writes records as CSV or TSV, all of them once it is flushed.
+func separated(w io.Writer, f Format) (write func([]string) error, flush func() error) {
 	if f == CSV || f == SafeCSV {
 		out := csv.NewWriter(w)
-		write := func(record []string) error {
+		return func(record []string) error {
+			record = slices.Clone(record)
 			for i, s := range record {
 				if record[i] = printable.Text(s); f == SafeCSV {
 					record[i] = inert(record[i])
 				}
 			}
 			return out.Write(record)
-		}
-		if err := write(slices.Clone(header)); err != nil {
-			return err
-		}
-		if err := records(write); err != nil {
-			return err
-		}
-		out.Flush()
-		return out.Error()
+		}, func() error { out.Flush(); return out.Error() }
 	}
 	out := bufio.NewWriter(w)
-	write := func(record []string) error {
+	return func(record []string) error {
 		for i, s := range record {
 			if i > 0 {
 				out.WriteByte('\t')
@@ -237,12 +242,5 @@ func writeSeparated(w io.Writer, f Format, header []string, records func(func([]
 		}
 		_, err := out.WriteString("\n")
 		return err
-	}
-	if err := write(header); err != nil {
-		return err
-	}
-	if err := records(write); err != nil {
-		return err
-	}
-	return out.Flush()
+	}, out.Flush
 }
