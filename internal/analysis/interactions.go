@@ -53,13 +53,13 @@ func (k interactionKey) shown(by By) interactionKey {
 	case by == ByLine:
 		return interactionKey{process: k.process, from: k.from}
 	case by == ByText && k.kind == session.InteractionHTTP:
-		k.text = withoutIDs(k.text)
+		k.text = WithoutIDs(k.text)
 	}
 	return k
 }
 
-// withoutIDs puts {id} in the place of the segments of an address that are numbers or GUIDs.
-func withoutIDs(text string) string {
+// WithoutIDs puts {id} in the place of the segments of an address that are numbers or GUIDs.
+func WithoutIDs(text string) string {
 	begin := 0
 	if i := strings.Index(text, "://"); i >= 0 {
 		begin = i + len("://") // of the host, which is none of them

@@ -24,7 +24,7 @@ func TestWithoutIDs(t *testing.T) {
 		"GET http://shop/3f2504e04f8911d39a0c0305e82c3301":       "GET http://shop/{id}",
 		"GET http://shop/3f2504e04f8911d39a0c0305e82c33":         "GET http://shop/3f2504e04f8911d39a0c0305e82c33",
 	} {
-		if have := withoutIDs(text); have != want {
+		if have := WithoutIDs(text); have != want {
 			t.Errorf("%s: %s, want %s", text, have, want)
 		}
 	}

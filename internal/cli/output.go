@@ -142,12 +142,17 @@ func writePlace(path string, force bool, write func(path string) error) error {
 	if err != nil {
 		return err
 	}
+	return o.writePlace(write)
+}
+
+// writePlace has the file, which is empty, filled by its path, and gives it its name.
+func (o *outputFile) writePlace(write func(path string) error) (err error) {
 	if o.special {
 		return exit(exitUnwritable, fmt.Errorf("%s is a pipe or a device, and this format needs a file: use -o for "+
-			"another name", path))
+			"another name", o.path))
 	}
-	if o.file, err = atomicfile.CreateAt(path, o.options()); err != nil {
-		return exit(exitUnwritable, notCreated(path, err))
+	if o.file, err = atomicfile.CreateAt(o.path, o.options()); err != nil {
+		return exit(exitUnwritable, notCreated(o.path, err))
 	}
 	defer o.discard()
 	if err := write(o.file.Path()); err != nil {

@@ -156,7 +156,8 @@ func newRoot(e *environment) *cobra.Command {
 	root.SetVersionTemplate("clrprof {{.Version}}\n")
 	root.AddCommand(newRunCommand(e), newAttachCommand(e), newEnvCommand(e), newTopCommand(e), newListCommand(e),
 		newRecoverCommand(e), newReportCommand(e),
-		newViewCommand(e), newDiffCommand(e), newExportCommand(e), newBudgetCommand(e), newSQLCommand(e),
+		newViewCommand(e), newDiffCommand(e), newExportCommand(e), newRedactCommand(e), newBudgetCommand(e),
+		newSQLCommand(e),
 		newCheckCommand(e), newVersionCommand(e))
 	root.AddCommand(newMCPCommand(e), newDraftCommand(e), newCountersCommand(e), newCtlCommand(e))
 	return root

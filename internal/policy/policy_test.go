@@ -93,6 +93,7 @@ analysis: calltree pattern pieces quantity session usercode
 web/webtest:
 analysis/analysistest: analysis session session/sessiontest
 rules: analysis quantity session
+redact: analysis session
 shell:
 report: analysis calltree openfile quantity report/names rules session symbols usercode
 report/words: quantity report session shell
@@ -115,7 +116,7 @@ export/speedscope: analysis session
 export/sarif: analysis quantity rules session
 web: analysis openfile quantity report report/encode report/sheet report/text report/words session shell
 top: live quantity report/text session
-cli: export/sarif rules
+cli: export/sarif redact rules
 cli: agentbin analysis budget cgroup collect control counter cpucounter eventpipe export/collapsed export/parquet export/pprof export/speedscope instrument launch live pattern quantity report session steer symbols systemevent top web
 cli: calltrace export/trace
 cli: export/chrome export/document export/firefox export/otlp export/vsperf

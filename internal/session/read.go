@@ -24,6 +24,7 @@ const (
 	KeyDuration  = "duration_ns"       // from start to end of the recording
 	KeyExitCode  = "exit_code"         // of the command; absent if it did not end
 	KeyNote      = "note"              // a remark for the reader, one line
+	KeyRedacted  = "redacted"          // version of clrprof that replaced texts in it; absent: nobody did
 	KeySuspended = "suspended_ns"      // the machine slept for so long during the recording; absent if it did not
 )
 

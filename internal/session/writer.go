@@ -134,12 +134,8 @@ func writeEmpty(path string, force bool) (*Claim, error) {
 	if err == nil {
 		err = file.Complete()
 	}
-	// The journal of a killed writer belongs to the old file and must not be
-	// rolled back into the new one.
 	if err == nil {
-		if err = os.Remove(path + "-journal"); errors.Is(err, fs.ErrNotExist) {
-			err = nil
-		}
+		err = RemoveJournal(path)
 	}
 	var claim *Claim
 	if err == nil {
@@ -151,6 +147,15 @@ func writeEmpty(path string, force bool) (*Claim, error) {
 		return claim, nil
 	}
 	return nil, errors.Join(explainCreate(path, err), claim.Release())
+}
+
+// RemoveJournal removes the journal that a killed writer left, before its session is replaced by another one: it
+// belongs to the old file and must not be rolled back into the new one.
+func RemoveJournal(path string) error {
+	if err := os.Remove(path + "-journal"); !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	return nil
 }
 
 // explainCreate is an error of making a file in the words that the user knows.
