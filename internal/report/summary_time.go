@@ -196,11 +196,14 @@ func (c *context) headerTimes(add addFact) {
 		if c.counters.calls[p.Process] {
 			mechanism += ", system calls by perf events"
 		}
+		uncertain := "" // a session of an earlier clrprof does not say it
+		if p.Uncertain > 0 {
+			uncertain = fmt.Sprintf(", ± %.1f ns", p.Uncertain)
+		}
 		add(fmt.Sprintf("times of process %d", c.processes.get(p.Process).PID),
 			fmt.Sprintf("instrumented %s, calls seen by %s, clock %s at %s Hz, waits by %s, probes %.1f ns in a "+
-				"call and %.1f ns in its caller, ± %.1f ns (%.1f and %.1f ns cold); the agent's own %s are in none of the "+
-				"times",
+				"call and %.1f ns in its caller%s (%.1f and %.1f ns cold); the agent's own %s are in none of the times",
 				p.Instrument, cmp.Or(p.Probes, "hooks"), p.Clock, q.Count(p.TicksPerSec), mechanism+readiness(p),
-				p.Inside, p.Outside, p.Uncertain, p.ColdInside, p.ColdOutside, p.Agent))
+				p.Inside, p.Outside, uncertain, p.ColdInside, p.ColdOutside, p.Agent))
 	}
 }

@@ -91,18 +91,27 @@ func writeTiming(out *bufio.Writer, s *report.Summary) {
 		"\"reads\": %d,\n  \"off_cpu\": %d,\n  \"blocked\": %d,\n  \"ready\": %d,\n",
 		all.Intervals, all.Voluntary, all.Preempted, all.Faults, all.Reads, all.OffCPU, all.Blocked, all.Ready)
 	fmt.Fprintf(out, "  \"probe_overhead\": %d,\n  \"probe_overhead_percent\": %s,\n  "+
-		"\"probe_uncertainty\": %d,\n  \"timed\": [", all.Overhead, percentText(t.Overhead()), t.Uncertain)
+		"\"probe_uncertainty\": %s,\n  \"timed\": [", all.Overhead, percentText(t.Overhead()),
+		uncertainText(float64(t.Uncertain)))
 	for i, p := range t.Processes {
 		fmt.Fprintf(out, "%s\n    {\"process_id\": %d, \"instrument\": %s, \"clock\": %s, \"ticks_per_second\": %d, "+
 			"\"mechanism\": %s, \"gap_ns\": %d, \"inside_ns\": %g, \"outside_ns\": %g, \"cold_inside_ns\": %g, "+
-			"\"cold_outside_ns\": %g, \"agent_time_ns\": %d, \"probes\": %s, \"uncertain_ns\": %g}",
+			"\"cold_outside_ns\": %g, \"agent_time_ns\": %d, \"probes\": %s, \"uncertain_ns\": %s}",
 			pick(i > 0, ",", ""), s.PID(p.Process), appendString(nil, p.Instrument), appendString(nil, p.Clock),
 			p.TicksPerSec,
 			appendString(nil, p.Mechanism), p.Gap, finite(p.Inside), finite(p.Outside), finite(p.ColdInside),
 			finite(p.ColdOutside), p.Agent,
-			appendString(nil, p.Probes), finite(p.Uncertain))
+			appendString(nil, p.Probes), uncertainText(finite(p.Uncertain)))
 	}
 	out.WriteString("\n  ],\n")
+}
+
+// uncertainText is by how much times may be wrong; null: a session of an earlier clrprof does not say it.
+func uncertainText(ns float64) string {
+	if ns == 0 {
+		return "null"
+	}
+	return strconv.FormatFloat(ns, 'f', -1, 64)
 }
 
 // finite replaces what JSON has no number for, in a damaged session.
