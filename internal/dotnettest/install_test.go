@@ -248,14 +248,14 @@ func TestFindMachine(t *testing.T) {
 		}
 	}
 	var names []string
-	for _, r := range in.Runtimes() {
+	for _, r := range in.EachRuntime() {
 		names = append(names, r.Name)
 	}
 	if d := cmp.Diff([]string{"10.0.2", "9.0.22", "9.0.7", "8.0.33"}, names); d != "" {
 		t.Error(d)
 	}
 	for name, from := range map[string]string{"8.0.33": named, "10.0.2": path} {
-		r := in.Runtimes()[slices.Index(names, name)]
+		r := in.EachRuntime()[slices.Index(names, name)]
 		there, err := filepath.Glob(r.Root + "/shared/Microsoft.NETCore.App/*")
 		if err != nil || len(there) != 1 || filepath.Base(there[0]) != name {
 			t.Errorf("the root of %s has %v (%v)", name, there, err)
