@@ -70,7 +70,7 @@ func (l *lifetimeTables) read(s *session.Session) error {
 	for _, loss := range l.losses {
 		switch loss.Reason {
 		case session.LossGCCut, session.LossMoves, session.LossLifetimeFull, session.LossArenaFull,
-			session.LossUntracked:
+			session.LossUntracked, session.LossDamaged:
 			l.cut[loss.Process] = true
 		}
 	}

@@ -209,7 +209,8 @@ func newRecoverCommand(e *environment) *cobra.Command {
 		Long: "Write the session of a run whose own file could not be written, for example because the\n" +
 			"disk was full. That run printed the DIRECTORY, which has its data. The directory is removed\n" +
 			"afterwards, unless a process of that run is still running. A call trace of that run\n" +
-			"(--trace) is written, too.",
+			"(--trace) is written, too. Of data that is damaged the session has what can be read, its\n" +
+			"losses say what cannot, and the directory is kept.",
 		Example: "  clrprof recover /dev/shm/clrprof-1000-123456 -o saved.clrprof",
 		Args:    arguments(1, 1, "a DIRECTORY"),
 		RunE: func(_ *cobra.Command, args []string) error {
@@ -219,7 +220,7 @@ func newRecoverCommand(e *environment) *cobra.Command {
 			spareMemory(e.getenv)
 			facts := sessionFacts(time.Now())
 			facts[session.KeyNote] = "recovered from the memory of a run that could not write its session"
-			found, err := collect.Recover(args[0], output, force, facts)
+			found, err := collect.Recover(args[0], output, force, facts, isConsistent)
 			if err != nil {
 				return exit(exitUnwritable, fmt.Errorf("recover: %w", err))
 			}
@@ -228,6 +229,11 @@ func newRecoverCommand(e *environment) *cobra.Command {
 			n.startWork()
 			if found.Running {
 				n.say("a process is still running: the session has what it did so far, and %s is kept", args[0])
+			}
+			if found.Damaged > 0 {
+				processes := plural(found.Damaged, "damaged process", "damaged processes")
+				n.say("%s: the session has what can be read of it; clrprof report %s losses says what "+
+					"cannot, and %s is kept", processes, output, args[0])
 			}
 			if err := complete(n, output, made{counted: found.Sums}); err != nil {
 				return exit(exitUnwritable, fmt.Errorf("completing the session %s: %w", output, err))
@@ -240,6 +246,12 @@ func newRecoverCommand(e *environment) *cobra.Command {
 	cmd.Flags().StringVarP(&output, "output", "o", "", "the session file")
 	cmd.Flags().BoolVarP(&force, "force", "f", false, "overwrite the file")
 	return cmd
+}
+
+// isConsistent reports whether a session does not contradict itself.
+func isConsistent(s *session.Session) (bool, error) {
+	violations, err := analysis.Check(s)
+	return len(violations) == 0, err
 }
 
 // sessionFacts are the facts about a new session that do not depend on the command.

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
+	"strconv"
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
@@ -66,6 +67,7 @@ func TestScript(t *testing.T) {
 		RequireExplicitExec: true,
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"sample": sample, "exits": exits, "cut": cut, "oneline": oneline, "module": module,
+			"arena": arena,
 		},
 	})
 }
@@ -112,6 +114,23 @@ func unfinished(b *sessiontest.Builder, path string, state session.State) error 
 	}
 	b.State = state
 	return b.Write(path)
+}
+
+// seedArena is an arena that an agent made. A script has another working directory.
+var seedArena, _ = filepath.Abs("../wire/testdata/agent.arena")
+
+// arena FILE [POSITION] writes an arena to FILE; the byte at the position is another one.
+func arena(ts *testscript.TestScript, _ bool, args []string) {
+	b, err := os.ReadFile(seedArena)
+	ts.Check(err)
+	if len(args) > 1 {
+		at, err := strconv.Atoi(args[1])
+		ts.Check(err)
+		b[at] ^= 0xFF
+	}
+	path := ts.MkAbs(args[0])
+	ts.Check(os.MkdirAll(filepath.Dir(path), 0o700))
+	ts.Check(os.WriteFile(path, b, 0o600))
 }
 
 // exits CODE COMMAND… runs a command and expects an exit code and an empty or one-line

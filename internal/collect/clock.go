@@ -133,7 +133,11 @@ func (t *times) agent(p *process) (quantity.Nanoseconds, error) {
 	for i := range clocks {
 		own := arena.Clock(&clocks[i]).Own
 		if own > recording.MaxCounter || sum+own > recording.MaxCounter {
-			return 0, fmt.Errorf("%w: thread %d: %d ticks of the agent's own", wire.ErrCorrupt, i+1, own)
+			err := fmt.Errorf("%w: thread %d: %d ticks of the agent's own", wire.ErrCorrupt, i+1, own)
+			if p.skips(err) {
+				continue
+			}
+			return 0, err
 		}
 		sum += own
 	}

@@ -53,7 +53,11 @@ func (s *interactions) write(r *Recorder, p *process, f *found, last bool) error
 		}
 		kind, known := interactionKinds[row.Kind]
 		if !known || int(row.Node) >= len(f.nodes) {
-			return fmt.Errorf("%w: interaction %d of kind %d at node %d", wire.ErrCorrupt, i, row.Kind, row.Node)
+			err := fmt.Errorf("%w: interaction %d of kind %d at node %d", wire.ErrCorrupt, i, row.Kind, row.Node)
+			if p.skips(err) {
+				continue
+			}
+			return err
 		}
 		stack, err := s.stack(p, f, row.Node)
 		if err != nil {

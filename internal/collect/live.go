@@ -132,7 +132,7 @@ func (r *Recorder) meet(p *process, now quantity.Nanoseconds) error {
 	if err != nil {
 		return err
 	}
-	if err := p.threads.addSets(r, p.rec, f.sets); err != nil {
+	if err := p.threads.addSets(r, p.rec, f.sets, p.skips); err != nil {
 		return err
 	}
 	if err := p.tree.extend(p, f.ips, f.nodes); err != nil {

@@ -27,6 +27,8 @@ type names struct {
 
 	ofFunction map[session.FunctionID][]uint32 // bodies
 	order      []short                         // ids of types, by the arena's
+
+	lostType func() session.TypeID // what stands for a type that was never described; nil: that is an error
 }
 
 type module struct {
@@ -166,6 +168,10 @@ func (n *names) typeIDs(ids []uint32) ([]session.TypeID, error) {
 	out := make([]session.TypeID, len(ids))
 	for i, id := range ids {
 		t, ok := n.types[id]
+		if id != 0 && !ok && n.lostType != nil {
+			out[i] = n.lostType()
+			continue
+		}
 		if id != 0 && !ok {
 			return nil, fmt.Errorf("%w: type %d was never described", wire.ErrCorrupt, id)
 		}

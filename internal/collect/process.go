@@ -94,6 +94,12 @@ type process struct {
 
 	collections []calltrace.Record // for the call trace
 
+	damage    *damage         // nil: the arena is taken to be whole, and what is wrong in it is an error
+	reading   uint32          // the part that sync is at: wire.DataTime, wire.DataLifetime or 0
+	leftOut   uint32          // parts that the arena has and the session does not
+	damaged   uint64          // records and rows that are left out, or in which something is
+	lostSites quantity.Amount // of sites that are left out
+
 	unclear []siteOf // sites whose stack was cut, or whose type had no name when they were new
 }
 
@@ -118,6 +124,7 @@ func (p *process) readHeader() (*wire.Header, error) {
 		header, err = p.arena.Header()
 	}
 	if err == nil {
+		header.Data = p.wanted(header.Data)
 		p.pid = p.outer(int(header.PID))
 		p.note(header)
 	}
@@ -131,7 +138,8 @@ func (p *process) note(h *wire.Header) {
 	if p.tree.len() > 1 || p.times.taken.Len() != 0 {
 		return
 	}
-	p.places.on = h.Data&wire.DataMemory != 0 && h.Instrument == wire.InstrumentBoundary|wire.InstrumentIL
+	p.places.on = h.Data&wire.DataMemory != 0 && h.Data&wire.DataTime != 0 &&
+		h.Instrument == wire.InstrumentBoundary|wire.InstrumentIL
 }
 
 // sync writes what is new in the arena and adds by how much each site and timing grew. The tables are read in the
@@ -145,11 +153,12 @@ func (p *process) sync(r *Recorder, now quantity.Nanoseconds, last bool) error {
 	if err != nil {
 		return err
 	}
+	p.mend(r, &found, header)
 	if err := p.writeProcess(r, header, now, last); err != nil {
 		return err
 	}
 	p.followGroup(r, header)
-	if err := p.threads.addSets(r, p.rec, found.sets); err != nil {
+	if err := p.threads.addSets(r, p.rec, found.sets, p.skips); err != nil {
 		return err
 	}
 	if err := p.threads.write(p.rec, p.end); err != nil {
@@ -170,12 +179,15 @@ func (p *process) sync(r *Recorder, now quantity.Nanoseconds, last bool) error {
 	if err := p.interactions.write(r, p, &found, last); err != nil {
 		return err
 	}
+	p.reading = wire.DataTime
 	if err := p.times.add(r, p, header, found.timings); err != nil {
 		return err
 	}
+	p.reading = 0
 	if err := p.readSites(r, &found); err != nil {
 		return err
 	}
+	p.reading = wire.DataTime
 	if err := p.times.findFolded(p, header, found.timings); err != nil {
 		return err
 	}
@@ -186,9 +198,11 @@ func (p *process) sync(r *Recorder, now quantity.Nanoseconds, last bool) error {
 	if err := p.times.writeSystemEvents(r, p, header, &found); err != nil {
 		return err
 	}
+	p.reading = wire.DataLifetime
 	if err := p.lifetime.write(p, header); err != nil {
 		return err
 	}
+	p.reading = 0
 	return p.writeLosses(r, header, last)
 }
 
@@ -208,6 +222,9 @@ type found struct {
 func (p *process) read(r *Recorder) (found, error) {
 	if p.data&wire.DataTime != 0 {
 		p.tree.join(p.rec)
+	}
+	if p.damage != nil {
+		p.names.lostType = p.lostType
 	}
 	var f found
 	f.acted = p.arena.SystemEvents()
@@ -229,47 +246,50 @@ func (p *process) readLog(r *Recorder) error {
 	log := p.arena.Log()
 	for p.logRead < len(log) {
 		record, rest, err := wire.Next(log[p.logRead:])
-		if err != nil {
+		if err == nil {
+			err = p.readRecord(r, record)
+		}
+		if err != nil && !p.skips(err) {
 			return fmt.Errorf("log at %d: %w", p.logRead, err)
 		}
-		switch record := record.(type) {
-		case wire.Process:
-			p.exe = string(record.Executable)
-			open := symbols.Within(p.exe)
-			p.names.finder.Open = func(path string) (callee.File, error) { return open(path) }
-			p.arguments = strings.Split(strings.TrimSuffix(string(record.CommandLine), "\x00"), "\x00")
-		case wire.ProcessName:
-			p.named = record.Name
-		case wire.Thread, wire.ThreadEnd, wire.ThreadName:
-			p.threads.add(r, p.rec, record, p.logRead)
-		case wire.Control, wire.Mark, wire.FunctionMark, wire.RequestMark:
-			if err := p.addControl(r, record); err != nil {
-				return fmt.Errorf("log at %d: %w", p.logRead, err)
-			}
-		case wire.Collection:
-			p.addCollection(r, &record)
-		case wire.GC, wire.Alive, wire.Why, wire.Roots, wire.Changes:
-			if err := p.addLifetime(r, record); err != nil {
-				return fmt.Errorf("log at %d: %w", p.logRead, err)
-			}
-		case wire.InteractionText:
-			p.interactions.addText(&record)
-		case wire.MeterState:
-			p.measured.addState(&record)
-		case wire.MeterCounter:
-			if err := p.measured.addCounter(&record); err != nil {
-				return fmt.Errorf("log at %d: %w", p.logRead, err)
-			}
-		case wire.NotProbed:
-			if err := p.addNotProbed(&record); err != nil {
-				return fmt.Errorf("log at %d: %w", p.logRead, err)
-			}
-		default:
-			if err := p.names.add(r, p.rec, record); err != nil {
-				return fmt.Errorf("log at %d: %w", p.logRead, err)
-			}
+		if rest == nil && err != nil {
+			rest = wire.Skip(log[p.logRead:])
 		}
 		p.logRead = len(log) - len(rest)
+	}
+	return nil
+}
+
+func (p *process) readRecord(r *Recorder, record any) error {
+	switch record := record.(type) {
+	case wire.Process:
+		p.exe = string(record.Executable)
+		open := symbols.Within(p.exe)
+		p.names.finder.Open = func(path string) (callee.File, error) { return open(path) }
+		p.arguments = strings.Split(strings.TrimSuffix(string(record.CommandLine), "\x00"), "\x00")
+	case wire.ProcessName:
+		p.named = record.Name
+	case wire.Thread, wire.ThreadEnd, wire.ThreadName:
+		p.threads.add(r, p.rec, record, p.logRead)
+	case wire.Control, wire.Mark, wire.FunctionMark, wire.RequestMark:
+		return p.addControl(r, record)
+	case wire.Collection:
+		p.addCollection(r, &record)
+	case wire.GC, wire.Alive, wire.Why, wire.Roots, wire.Changes:
+		if p.leftOut&wire.DataLifetime != 0 {
+			return nil
+		}
+		return p.addLifetime(r, record)
+	case wire.InteractionText:
+		p.interactions.addText(&record)
+	case wire.MeterState:
+		p.measured.addState(&record)
+	case wire.MeterCounter:
+		return p.measured.addCounter(&record)
+	case wire.NotProbed:
+		return p.addNotProbed(&record)
+	default:
+		return p.names.add(r, p.rec, record)
 	}
 	return nil
 }
@@ -366,6 +386,9 @@ const sitesAtOnce = 256
 // by then was allocated before, so dead never exceeds allocated.
 func (p *process) readSites(r *Recorder, f *found) error {
 	deaths, sites := p.arena.Deaths(), f.sites
+	if p.leftOut&wire.DataLifetime != 0 {
+		deaths = nil
+	}
 	var allocated [sitesAtOnce]quantity.Amount
 	var dead [sitesAtOnce]recording.Dead
 	for first := 0; first < len(sites); first += sitesAtOnce {
@@ -445,8 +468,12 @@ func (p *process) writeLosses(r *Recorder, h *wire.Header, last bool) error {
 	}
 	for i, l := range h.Losses {
 		if max(l.Events, l.Objects, l.Bytes) > recording.MaxCounter {
-			return fmt.Errorf("%w: loss of %d events, %d objects, %d bytes", wire.ErrCorrupt, l.Events, l.Objects,
+			err := fmt.Errorf("%w: loss of %d events, %d objects, %d bytes", wire.ErrCorrupt, l.Events, l.Objects,
 				l.Bytes)
+			if p.skips(err) {
+				continue
+			}
+			return err
 		}
 		if events, amount := lossEvents(wire.Loss(i), &l); events != 0 {
 			add(lossReasons[i], events, amount)
@@ -459,6 +486,9 @@ func (p *process) writeLosses(r *Recorder, h *wire.Header, last bool) error {
 		add(reasonGCCut, 1, found)
 	}
 	jumps, err := p.times.jumps(p)
+	if p.skips(err) {
+		jumps, err = 0, nil
+	}
 	if err != nil {
 		return err
 	}
@@ -484,9 +514,11 @@ func (p *process) writeLosses(r *Recorder, h *wire.Header, last bool) error {
 			add(reasonTypeUnknown, uint64(counted.Allocations), counted)
 		}
 	}
+	p.addDamage(add)
 	var rows []session.Loss
 	for _, reason := range append(lossReasons[:], reasonStackTruncated, reasonTypeUnknown, reasonGCCut,
-		session.LossCallsJumped, session.LossThreadsFolded, p.failure) {
+		session.LossCallsJumped, session.LossThreadsFolded, session.LossDamaged, session.LossDamagedTimes,
+		session.LossDamagedLifetimes, p.failure) {
 		if l, ok := losses[reason]; ok {
 			rows = append(rows, l)
 		}

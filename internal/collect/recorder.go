@@ -61,8 +61,9 @@ type Recorder struct {
 	meters      *meters // nil: nobody asked for them
 	control     controls
 	asked       request
-	left        left    // by a killed collector
-	tracer      *tracer // nil: no call trace is taken out of the arenas
+	left        left     // by a killed collector
+	tracer      *tracer  // nil: no call trace is taken out of the arenas
+	damages     *damages // that are known; nil: one ends the recording
 }
 
 // NewRecorder records the arenas that appear in a folder, which stays the caller's. Start is the session's time zero.
@@ -130,11 +131,21 @@ func (r *Recorder) sync(now quantity.Nanoseconds, last bool) error {
 	}
 	end := max(0, now-r.start) // a directory to recover can be older than the machine's last start
 	return r.batch(func() error {
+		var damaged error // the last of those without which another try goes on
 		for i, name := range r.names {
 			r.syncing = i
-			if err := r.processes[name].sync(r, end, last); err != nil {
-				return fmt.Errorf("record arena %s: %w", name, corrupt(err))
+			p := r.processes[name]
+			err := arena.Guard(func() error { return p.sync(r, end, last) })
+			if err == nil {
+				continue
 			}
+			damaged = fmt.Errorf("record arena %s: %w", name, corrupt(err))
+			if !r.damages.note(name, p, damaged) {
+				return damaged
+			}
+		}
+		if damaged != nil {
+			return damaged
 		}
 		for _, name := range r.failures { // a forked process is named as its parent
 			if err := r.failed[name].write(r, end); err != nil {
@@ -256,8 +267,19 @@ func (r *Recorder) addProcess(name string) error {
 		r.failures = append(r.failures, name)
 		return nil
 	}
+	damage := r.damages.at(name)
+	if damage != nil && damage.out {
+		r.failed[name] = newDamaged(r.rec.NewProcess(), name, r.start, damage)
+		r.failures = append(r.failures, name)
+		return nil
+	}
 	a, err := openArena(r.files, name)
 	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if r.damages.unopened(name, err) {
+		r.failed[name] = newDamaged(r.rec.NewProcess(), name, r.start, r.damages.at(name))
+		r.failures = append(r.failures, name)
 		return nil
 	}
 	if errors.Is(err, errNoArena) {
@@ -269,6 +291,7 @@ func (r *Recorder) addProcess(name string) error {
 		return err
 	}
 	p := newProcess(r.rec.NewProcess(), a, r)
+	p.damage = damage
 	r.processes[name] = p
 	r.names = append(r.names, name)
 	if header, err := a.Header(); err == nil && r.meters != nil {

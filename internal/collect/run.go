@@ -464,6 +464,7 @@ func finish(err error, w *session.Writer, d *launch.Directory, traced *tracer, r
 // Recovered is what Recover found.
 type Recovered struct {
 	Running  bool                // a process still runs, which may write to its arena: the directory is kept
+	Damaged  int                 // processes whose arenas are damaged: the directory is kept
 	Claim    *session.Claim      // of the session, which is to be completed; the caller releases it
 	Sums     *recording.Sums     // of what the session has of times
 	Trace    *calltrace.Recorded // events of calls, in a file that is the caller's from now on; nil: there is none
@@ -472,38 +473,28 @@ type Recovered struct {
 
 // Recover writes the session of a run whose own could not be written, from the arenas that it kept. These are removed
 // then, unless a process still runs.
-func Recover(directory, output string, force bool, facts map[string]string) (Recovered, error) {
+//
+// Of an arena that is damaged the session has what can be read, and its losses say what cannot; such a directory is
+// kept. Check says whether such a session does not contradict itself: of one that does more is left out. Nil: nobody
+// asks.
+func Recover(directory, output string, force bool, facts map[string]string,
+	check func(*session.Session) (bool, error)) (Recovered, error) {
 	d, err := launch.OpenDirectory(directory)
 	if err != nil {
 		return Recovered{}, err
 	}
 	defer d.Close()
-	w, err := session.Create(output, force)
-	if err != nil {
-		return Recovered{}, err
+	v := &recovery{directory: d, output: output, facts: facts, check: check, damages: newDamages()}
+	out := Recovered{TraceErr: v.openTrace(d.Trace())}
+	defer v.tracer.close()
+	var r *Recorder
+	var w *session.Writer
+	for again := true; again; {
+		if r, w, again, err = v.try(force); r == nil && err != nil {
+			return Recovered{}, err
+		}
 	}
-	r := NewRecorder(w, d.Files(), firstStart(d.Files()), Filter{})
-	r.late = true
-	r.readLeft()
-	out := Recovered{TraceErr: r.reopenTrace(d.Trace())}
-	defer r.tracer.close()
-	r.tracer.drainLast()
-	err = w.SetInfo(facts)
-	if err == nil {
-		err = arena.Guard(func() error { return r.SyncLast(Monotonic()) })
-	}
-	if err == nil && r.Processes() == 0 {
-		err = fmt.Errorf("%s holds no arenas: name the directory that clrprof run printed", directory)
-	}
-	if err == nil { // what the run was asked for is not known
-		err = w.SetInfo(map[string]string{session.KeyMode: r.Mode()})
-	}
-	if err == nil {
-		err = r.Snapshots()
-	}
-	if err == nil {
-		err = w.SetState(session.Recorded)
-	}
+	out.Damaged = len(v.damages.of)
 	if err == nil && out.TraceErr == nil {
 		out.Trace, out.TraceErr = r.traced()
 	}
@@ -514,7 +505,7 @@ func Recover(directory, output string, force bool, facts map[string]string) (Rec
 	}
 	_ = d.RemoveSocket() // the recording is written; who makes one of that name replaces it
 	launch.RemoveAnnounced(launch.Bases())
-	if out.Running {
+	if out.Running || out.Damaged > 0 {
 		return out, nil
 	}
 	return out, d.Discard()

@@ -54,15 +54,17 @@ func (t *times) openIntervals(r *Recorder, p *process, h *wire.Header) (map[int]
 		}
 		if c.Depth > c.Capacity || c.Activations > uint64(len(activations)) ||
 			uint64(c.Depth) > uint64(len(activations))-c.Activations {
-			if p.over { // else it is growing
-				return nil, fmt.Errorf("%w: %d calls of thread %d at %d", wire.ErrCorrupt, c.Depth, i+1, c.Activations)
+			err := fmt.Errorf("%w: %d calls of thread %d at %d", wire.ErrCorrupt, c.Depth, i+1, c.Activations)
+			if p.over && !p.skips(err) { // else it is growing
+				return nil, err
 			}
 			continue
 		}
 		n := arena.Activation(&activations[c.Activations+uint64(c.Depth)-1]).Timing
 		if n == 0 || int64(n) > int64(t.taken.Len()) {
-			if p.over {
-				return nil, fmt.Errorf("%w: a call of timing %d, of %d", wire.ErrCorrupt, n, t.taken.Len())
+			err := fmt.Errorf("%w: a call of timing %d, of %d", wire.ErrCorrupt, n, t.taken.Len())
+			if p.over && !p.skips(err) {
+				return nil, err
 			}
 			continue
 		}
@@ -83,7 +85,8 @@ func (t *times) openIntervals(r *Recorder, p *process, h *wire.Header) (map[int]
 		if passed > 0 {
 			open[int(innermost.own())] += passed
 		}
-		if err := t.runFolded(p, &c, activations[c.Activations:][:c.Depth], passed); err != nil && p.over {
+		if err := t.runFolded(p, &c, activations[c.Activations:][:c.Depth], passed); err != nil && p.over &&
+			!p.skips(err) {
 			return nil, err
 		}
 	}

@@ -32,9 +32,15 @@ func (t *times) writeSystemEvents(r *Recorder, p *process, h *wire.Header, found
 	}
 	out := make([]session.SystemEvent, 0, min(len(rows)-t.acted.listed, recording.RowsAtOnce))
 	for ; t.acted.listed < len(rows); t.acted.listed++ {
+		called, calls := t.acted.called, len(t.acted.calls)
 		row, err := t.systemEvent(r, p, rows[t.acted.listed])
 		if err == nil {
 			err = t.acted.addCalls(len(out), rows[t.acted.listed], found.calls)
+		}
+		if p.skips(err) {
+			t.acted.calls = t.acted.calls[:calls]
+			t.acted.called = called + min(int(rows[t.acted.listed].Named), len(found.calls)-called)
+			continue
 		}
 		if err != nil {
 			return fmt.Errorf("system event %d: %w", t.acted.listed, err)

@@ -119,20 +119,23 @@ func (t *threads) add(r *Recorder, p *recording.Process, record any, at int) {
 	}
 }
 
-// addSets takes the threads that share a row, as they are now.
-func (t *threads) addSets(r *Recorder, p *recording.Process, rows []wire.ThreadSet) error {
+// addSets takes the threads that share a row, as they are now. Skips says which errors are none: see process.skips.
+func (t *threads) addSets(r *Recorder, p *recording.Process, rows []wire.ThreadSet, skips func(error) bool) error {
 	for i := range rows {
 		s := arena.ThreadSet(&rows[i])
 		name, ok := t.nameAt[s.NameAt]
-		if !ok && s.NameAt != 0 {
+		if !ok && s.NameAt != 0 && !skips(wire.ErrCorrupt) {
 			return fmt.Errorf("%w: set of threads %d has no name at %d", wire.ErrCorrupt, i, s.NameAt)
 		}
 		if i == len(t.sets) {
-			if _, ok := t.byID[s.Thread]; ok {
+			_, ok := t.byID[s.Thread]
+			if ok && !skips(wire.ErrCorrupt) {
 				return fmt.Errorf("%w: thread %d is described twice", wire.ErrCorrupt, s.Thread)
 			}
 			row := p.AddThread(session.Thread{Begin: quantity.Nanoseconds(s.BeginNS) - r.start})
-			t.byID[s.Thread] = row
+			if !ok {
+				t.byID[s.Thread] = row
+			}
 			t.sets = append(t.sets, set{at: row, row: session.ThreadSet{Thread: row.ID(), Name: name}})
 		}
 		known := &t.sets[i]

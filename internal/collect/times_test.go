@@ -698,7 +698,7 @@ func TestTimeRecover(t *testing.T) {
 		t.Fatal(err)
 	}
 	write(t, runningArena(), filepath.Join(dir, "40000000-3e8.arena"))
-	if running, err := collect.Recover(dir, path, false, nil); running.Running || err != nil {
+	if running, err := collect.Recover(dir, path, false, nil, nil); running.Running || err != nil {
 		t.Fatal(running, err)
 	}
 	s, err := session.Open(path)

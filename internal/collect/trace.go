@@ -240,14 +240,15 @@ func (r *Recorder) trace(t *tracer) {
 	}
 }
 
-// reopenTrace goes on with the file of events that a killed collector left; "": there was none.
-func (r *Recorder) reopenTrace(path string) error {
+// openTrace goes on with the file of events that a killed collector left, and takes what is left; "": there was none.
+func (v *recovery) openTrace(path string) error {
 	if path == "" {
 		return nil
 	}
 	store, err := calltrace.Open(path)
 	if err == nil {
-		r.tracer = newTracer(r.files, store)
+		v.tracer = newTracer(v.directory.Files(), store)
+		v.tracer.drainLast()
 	}
 	return err
 }

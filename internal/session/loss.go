@@ -31,6 +31,10 @@ const (
 	LossMeters           = "meters_lost"
 	LossMeterCallbacks   = "meter_callbacks"
 	LossTrace            = "trace_lost"
+
+	LossDamaged          = "damaged"
+	LossDamagedTimes     = "damaged_times"
+	LossDamagedLifetimes = "damaged_lifetimes"
 )
 
 // Reasons of losses of time. Their events are calls, intervals or functions: see Loss.Unit.
@@ -59,6 +63,7 @@ const (
 	LossRefused        = "profiler_refused"
 	LossNotRecorded    = "not_recorded"
 	LossForked         = "forked"
+	LossDamagedProcess = "damaged_process"
 )
 
 // kind is what there is to know of the reason; of one that this clrprof does not know, that it is missing.

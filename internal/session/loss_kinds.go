@@ -13,7 +13,9 @@ type lossKind struct {
 
 // Sentences that several reasons share.
 const (
-	moreMemory   = "Give the agent more memory (--memory-limit)."
+	moreMemory = "Give the agent more memory (--memory-limit)."
+	keptData   = "Look for what wrote over the recording: the program itself can, and so can others of its user. Its " +
+		"directory was kept."
 	nothingToDo  = "Nothing needs to be done."
 	fewerCalls   = "Give the agent more memory (--memory-limit), or record fewer calls (--exclude, --exclude-small)."
 	notInAnyView = "all views: processes lists the process, and no view has anything that it did"
@@ -163,6 +165,21 @@ var lossKinds = []lossKind{
 		touches: "clrprof counters: the instrument has no value at that time",
 		advice:  "Look at the instrument's callback."},
 
+	{reason: LossDamaged, missing: true,
+		why: "records of what the process's agent wrote are damaged: clrprof recover left them out, or what in them " +
+			"cannot be right",
+		touches: "all views: threads and functions that are not described any more are called (damaged), callers " +
+			"that are lost are (truncated), types have no name; counters that cannot be are 0. Events are these records",
+		advice: keptData},
+	{reason: LossDamagedTimes, missing: true,
+		why:     "what the process's agent wrote of times is damaged: clrprof recover left it out",
+		touches: "all views of times: they have nothing of the process; its allocations are there",
+		advice:  keptData},
+	{reason: LossDamagedLifetimes, missing: true,
+		why:     "what the process's agent wrote of lifetimes is damaged: clrprof recover left it out",
+		touches: "lifetime, ages, gcs and diff-gcs: they have nothing of the process; its allocations are there",
+		advice:  keptData},
+
 	{reason: LossCallsFolded, unit: "call",
 		why: "the agent's memory limit (--memory-limit) was reached: they are not counted, and their " +
 			"time counts for their callers",
@@ -260,6 +277,9 @@ var lossKinds = []lossKind{
 		why: "nothing of the process is recorded: it was forked by a .NET process, and went on with its code without " +
 			"starting another program", touches: notInAnyView,
 		advice: ".NET does not support that: start a program of its own instead. What the parent did is complete."},
+	{reason: LossDamagedProcess, missing: true,
+		why:     "nothing of the process is in the session: what its agent wrote is damaged and cannot be read",
+		touches: notInAnyView, advice: keptData},
 	{reason: LossNotRecorded, missing: true, why: "nothing of the process is recorded: its agent gave up",
 		touches: notInAnyView, advice: "The process may have printed the reason on standard error."},
 }

@@ -160,6 +160,10 @@ const (
 	// NameFolded is the name of the pseudo function whose node is the root of folded calls: calls that have no path and
 	// are counted by caller and function. They are below it, and no view shows it.
 	NameFolded = "(folded)"
+
+	// NameDamaged is the name of the pseudo function, and of the thread, that stand for those that a damaged recording
+	// does not describe.
+	NameDamaged = "(damaged)"
 )
 
 // RouteSeparator is between several routes of a function.

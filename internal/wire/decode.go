@@ -53,6 +53,56 @@ func Next(log []byte) (record any, rest []byte, err error) {
 	return record, log[size:], nil
 }
 
+// Skip returns the rest of a log behind its first record, which is damaged. If its length cannot be right, that is
+// where several records in a row begin, or one up to the end; what is left out before is one record or more.
+func Skip(log []byte) []byte {
+	if size := lengthAt(log); size != 0 && (size == len(log) || sizeAt(log[size:]) != 0) {
+		return log[size:]
+	}
+	for at := 8; at < len(log); at += 8 {
+		end, n := at, 0
+		for ; n < recordsInRow && end < len(log); n++ {
+			size := sizeAt(log[end:])
+			if size == 0 {
+				n = -1
+				break
+			}
+			end += size
+		}
+		if n > 0 {
+			return log[at:]
+		}
+	}
+	return nil
+}
+
+// recordsInRow is how many headers of records, each where the one before says, are no accident.
+const recordsInRow = 4
+
+// sizeAt returns the length of a record by its header, 0 if that is none.
+func sizeAt(log []byte) int {
+	size := lengthAt(log)
+	if size == 0 {
+		return 0
+	}
+	if kind := Kind(binary.LittleEndian.Uint32(log[4:])); kind == 0 || kind > lastKind {
+		return 0
+	}
+	return size
+}
+
+// lengthAt returns the length that a record's header says, 0 if that cannot be.
+func lengthAt(log []byte) int {
+	if len(log) < 8 {
+		return 0
+	}
+	size := binary.LittleEndian.Uint32(log)
+	if size < 8 || size > maxRecord || size%8 != 0 || int(size) > len(log) {
+		return 0
+	}
+	return int(size)
+}
+
 func decodeRecord(d *decoder, kind Kind) any {
 	switch kind {
 	case KindModule:

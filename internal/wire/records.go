@@ -32,6 +32,8 @@ const (
 
 	KindMeterCounter Kind = 23
 	KindMeterState   Kind = 24
+
+	lastKind = KindMeterState
 )
 
 // Module is a loaded module.

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -212,5 +213,36 @@ func TestIsHelper(t *testing.T) {
 		if have := wire.IsHelper(c.typ, c.method); have != c.want {
 			t.Errorf("%s.%s: %v", c.typ, c.method, have)
 		}
+	}
+}
+
+// TestSkip: behind a damaged record the log goes on.
+func TestSkip(t *testing.T) {
+	first := wiretest.Encode(wire.ThreadName{Managed: 1, Name: "a name of some length"})
+	var rest []byte
+	for i := range uint32(5) {
+		rest = append(rest, wiretest.Encode(wire.Alive{Site: i, Generation: 1})...)
+	}
+	for _, damage := range []struct {
+		name string
+		at   int
+		to   uint32
+		want int // bytes of the rest
+	}{
+		{"kind", 4, 77, len(rest)},
+		{"field", 16, 1 << 30, len(rest)},
+		{"no length", 0, 0, len(rest)},
+		{"odd length", 0, 13, len(rest)},
+		{"longer than the log", 0, 1 << 31, len(rest)},
+		{"too short", 0, 16, len(rest)},
+	} {
+		log := append(slices.Clone(first), rest...)
+		binary.LittleEndian.PutUint32(log[damage.at:], damage.to)
+		if left := wire.Skip(log); len(left) != damage.want {
+			t.Errorf("%s: %d bytes are left, want %d", damage.name, len(left), damage.want)
+		}
+	}
+	if left := wire.Skip([]byte{16, 0, 0, 0}); left != nil {
+		t.Errorf("half a header leaves %v", left)
 	}
 }
