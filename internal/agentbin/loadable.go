@@ -26,7 +26,7 @@ func trusted(folder string) error {
 	return err
 }
 
-// private says whether the folder itself is this user's, and nobody else can write it.
+// private reports whether the folder itself is this user's, and nobody else can write it.
 func private(folder string) error {
 	var st unix.Stat_t
 	if err := unix.Lstat(folder, &st); err != nil {

@@ -4,8 +4,8 @@ import (
 	"sync"
 )
 
-// together is work of several goroutines. A panic of one goes on in who waits for all, which may survive it: a server
-// does, and clrprof says in one line what happened.
+// together is work of several goroutines. A panic of one goes on in the goroutine that waits for all of them: a server
+// survives it there, and clrprof says in one line what happened.
 type together struct {
 	group sync.WaitGroup
 	mutex sync.Mutex

@@ -36,7 +36,7 @@ const maxTries = 12
 
 func newDamages() *damages { return &damages{of: map[string]*damage{}} }
 
-// isDamage says whether an error is the fault of an arena, and not of the session or the machine.
+// isDamage reports whether an error is the fault of an arena, and not of the session or the machine.
 func isDamage(err error) bool {
 	return errors.Is(err, wire.ErrCorrupt) || errors.Is(err, recording.ErrInconsistent) ||
 		errors.Is(err, arena.ErrShortened)
@@ -50,7 +50,7 @@ func (d *damages) at(name string) *damage {
 	return d.of[name]
 }
 
-// note takes what went wrong with a process, and says whether another try can go without it.
+// note takes what went wrong with a process, and reports whether another try can go without it.
 func (d *damages) note(name string, p *process, err error) bool {
 	if d == nil || !isDamage(err) {
 		return false
@@ -92,7 +92,7 @@ func (d *damages) unopened(name string, err error) bool {
 	return true
 }
 
-// contradicted takes that the session of a try, in which all arenas were read, contradicts itself. It says whether
+// contradicted takes that the session of a try, in which all arenas were read, contradicts itself. It reports whether
 // there is something of the damaged ones left to leave out: lifetimes first, then times, then the rest.
 func (d *damages) contradicted(r *Recorder) bool {
 	for name, known := range d.of {
@@ -135,7 +135,7 @@ func (p *process) wanted(data uint32) uint32 {
 	return data &^ p.damage.without
 }
 
-// skips says whether an error concerns a record or row of a damaged arena that is left out, and counts it.
+// skips reports whether an error concerns a record or row of a damaged arena that is left out, and counts it.
 func (p *process) skips(err error) bool {
 	if err == nil || p.damage == nil || !isDamage(err) || errors.Is(err, arena.ErrShortened) {
 		return false

@@ -18,7 +18,7 @@ import (
 	"github.com/clrprof/clrprof/internal/wire/wiretest"
 )
 
-// consistent says whether a session does not contradict itself.
+// consistent reports whether a session does not contradict itself.
 func consistent(s *session.Session) (bool, error) {
 	found, err := analysis.Check(s)
 	return len(found) == 0, err

@@ -175,7 +175,7 @@ func (m *timingMender) isInclusive(number uint32) bool {
 		m.isTime(v.Elapsed, v.Waited, v.EachElapsed, v.EachWaited, v.EachOff)
 }
 
-// isTime says whether lengths of time are some that a session can have.
+// isTime reports whether lengths of time are some that a session can have.
 func (m *timingMender) isTime(ticks ...uint64) bool {
 	for _, n := range ticks {
 		if _, err := m.clock.nanoseconds(n); err != nil || bounded(n) != nil {

@@ -37,7 +37,7 @@ const trampoline = "clrp:sig"
 // signals is how many signals Linux has.
 const signals = 64
 
-// Ignored says whether the caller ignores a signal; false if that is not known.
+// Ignored reports whether the caller ignores a signal; false if that is not known.
 func Ignored(s os.Signal) bool {
 	n, ok := s.(syscall.Signal)
 	return ok && n > 0 && n <= signals && ignored&(1<<(n-1)) != 0

@@ -13,7 +13,7 @@ import (
 // openat2 is the system call, which Linux has since 5.6, and filters of system calls do not all know.
 var openat2 = unix.Openat2
 
-// hasOpenat2 says whether an error of openat2 is the file's, not the call's.
+// hasOpenat2 reports whether an error of openat2 is the file's, not the call's.
 func hasOpenat2(err error) bool { return !errors.Is(err, unix.ENOSYS) && !errors.Is(err, unix.EPERM) }
 
 // within are the restrictions on what is opened by a name in a folder: neither links, nor what is mounted over it.

@@ -19,7 +19,7 @@ var (
 	ErrOpen = errors.New("can be written by other users")
 )
 
-// Trusted says whether only this user and root decide what a path leads to: each folder on the way belongs to one of
+// Trusted reports whether only this user and root decide what a path leads to: each folder on the way belongs to one of
 // them, and others can write it only if it is sticky, as /tmp is. What of the path does not exist is this user's to
 // make. The error wraps ErrForeign or ErrOpen. A folder that its group can write is trusted if the group is this
 // process's own or root's.

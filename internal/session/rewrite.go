@@ -91,8 +91,8 @@ func (s *Session) EachPackedText(fn func(table, text string) error) error {
 }
 
 // WriteRewritten writes a copy of the session to an empty file. rewrite is called as by EachText, may change the values
-// of each row, and says whether the row is kept. facts are added to those of the session. The copy has the tables and
-// columns of the schema and nothing else: no free pages, and nothing that somebody added to the file.
+// of each row, and reports whether the row is kept. facts are added to those of the session. The copy has the tables
+// and columns of the schema and nothing else: no free pages, and nothing that somebody added to the file.
 func (s *Session) WriteRewritten(path string, facts map[string]string, rewrite func(row *Texts) (keep bool)) error {
 	conn, err := sqlite.OpenConn(path, sqlite.OpenReadWrite)
 	if err != nil {
