@@ -127,7 +127,7 @@ func ended(stage session.Stage) error {
 
 // stageIfThere is the stage of a session; "" if there is none, or it is only being made.
 func stageIfThere(path string) (session.Stage, error) {
-	if st, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) || err == nil && st.Size() == 0 {
+	if isToCome(path) {
 		return "", nil
 	}
 	stage, err := session.StageOf(context.Background(), path)
@@ -137,10 +137,16 @@ func stageIfThere(path string) (session.Stage, error) {
 	return stage, err
 }
 
+// isToCome reports whether there is no file yet, or one that is only being made. What is no regular file has no bytes
+// either, and never becomes a session.
+func isToCome(path string) bool {
+	st, err := os.Stat(path)
+	return errors.Is(err, fs.ErrNotExist) || err == nil && st.Mode().IsRegular() && st.Size() == 0
+}
+
 // openIfThere opens a session; nil if there is none, or it is only being made.
 func openIfThere(path string) (*session.Session, error) {
-	st, err := os.Stat(path)
-	if errors.Is(err, fs.ErrNotExist) || err == nil && st.Mode().IsRegular() && st.Size() == 0 {
+	if isToCome(path) {
 		return nil, nil
 	}
 	s, err := session.Open(path)
