@@ -66,7 +66,7 @@ static bool gives_reference(uint32_t op)
     return op == LDIND_REF || op == CASTCLASS || op == ISINST || op == NEWARR || op == LDELEM_REF;
 }
 
-/* Does it load what is not a variable of the method, or can it throw? */
+/* Reports whether an instruction loads something other than a variable of the method, or can throw. */
 static bool has_effect(uint32_t op)
 {
     return (op >= 0x46 && op <= 0x50) || (op >= LDFLD && op <= 0x7F) || (op >= 0x8E && op <= LDELEM_REF) || op == 0xA3 || op == 0x71 || op == 0x79 || op == 0xA5;

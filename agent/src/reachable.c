@@ -16,7 +16,7 @@
  * What is dead in this way is traced twice: from the roots, and then from the objects that wait. An object that neither finds
  * stays alive. Where some objects are not known (lost, made in a pause or before the agent came) nothing is traced, and nothing held.
  *
- * Limits: MAX_HELD handles. Tracing takes 50 to 100 ns for each object that is alive. Its stack is private memory; without it all that
+ * Limits: MAX_HELD handles. Tracing is estimated, not measured, at 50 to 100 ns for each object that is alive. Its stack is private memory; without it all that
  * waits counts as alive. */
 #define _GNU_SOURCE
 #include "arena.h"
@@ -332,7 +332,7 @@ static void reach_all(const struct list *l)
         reach(((const uintptr_t *)l->items)[i]);
 }
 
-/* Leaves in the list what is not reached. */
+/* Removes from the list the objects that were reached. */
 static void leave_unreached(struct list *l)
 {
     uintptr_t *objects = l->items;

@@ -168,16 +168,7 @@ func TestRecoverDamaged(t *testing.T) {
 			a := small()
 			a.Site(1, a.Node(1, a.IP(0x4008, 1, 1)), 1, 4, 160)
 			c.change(a)
-			b, err := a.Compact()
-			if err != nil {
-				t.Fatal(err)
-			}
-			s := recovered(t, b)
-			var reasons []string
-			for _, l := range get[session.Loss](t)(s.Losses()) {
-				reasons = append(reasons, l.Reason)
-			}
-			equal(t, "losses", reasons, c.losses)
+			s := recoveredWith(t, a, c.losses)
 			if have := amountOf(t, s, 2); have != c.left {
 				t.Errorf("%+v are left, want %+v", have, c.left)
 			}
@@ -206,6 +197,22 @@ func spoil(t *testing.T, a *wiretest.Arena, kind wire.Kind) {
 	t.Fatalf("no record of kind %d", kind)
 }
 
+// recoveredWith recovers an arena and compares the reasons of the session's losses.
+func recoveredWith(t *testing.T, a *wiretest.Arena, losses []string) *session.Session {
+	t.Helper()
+	b, err := a.Compact()
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := recovered(t, b)
+	var reasons []string
+	for _, l := range get[session.Loss](t)(s.Losses()) {
+		reasons = append(reasons, l.Reason)
+	}
+	equal(t, "losses", reasons, losses)
+	return s
+}
+
 // TestRecoverDamagedTimes: a timing that is wrong is lost with what cannot be right in it, and all of them if nothing
 // can be made of them.
 func TestRecoverDamagedTimes(t *testing.T) {
@@ -229,16 +236,7 @@ func TestRecoverDamagedTimes(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			a := runningArena()
 			c.change(a)
-			b, err := a.Compact()
-			if err != nil {
-				t.Fatal(err)
-			}
-			s := recovered(t, b)
-			var reasons []string
-			for _, l := range get[session.Loss](t)(s.Losses()) {
-				reasons = append(reasons, l.Reason)
-			}
-			equal(t, "losses", reasons, c.losses)
+			s := recoveredWith(t, a, c.losses)
 			calls := quantity.Count(0)
 			for _, v := range get[session.TimingValue](t)(s.TimingValues()) {
 				calls += v.Calls
