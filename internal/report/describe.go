@@ -151,7 +151,7 @@ var heaps = map[string]string{"gen0": "in generation 0", "gen1": "in generation 
 // times say what a part of the time is.
 var times = map[string]string{"elapsed": "Time on the clock",
 	"application": "Time in which no thread switch took place", "cpu": "Time with a processor",
-	"waited": "Time of intervals with a wait", "wait_intervals": "Intervals with a wait",
+	"waited": "Elapsed less application time: intervals with a switch of threads, whole, so with CPU time in them", "wait_intervals": "Intervals with a wait",
 	"voluntary": "How often threads gave up the processor to wait",
 	"preempted": "How often threads lost the processor to others", "faults": "Page faults that needed the disk",
 	"reads":   "Blocks read from disks",

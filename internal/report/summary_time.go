@@ -25,6 +25,16 @@ type Timing struct {
 // Elapsed is the elapsed time as it is shown.
 func (t *Timing) Elapsed() q.Nanoseconds { return elapsed(t.Total.Inclusive, t.Raw) }
 
+// Busy reports whether threads that could run had no processor for so long that application time says little: each
+// interval in which that happened is left out of it, whole.
+func (t *Timing) Busy() bool {
+	all := t.Total.Inclusive
+	return all.Ready >= leastReady && isShare(all.Ready, all.CPU+all.Ready, leastShare)
+}
+
+// leastReady is from when on a machine can be busy: any program waits some milliseconds for a processor.
+const leastReady = 10e6
+
 // Waited is the part of the elapsed time in which the operating system acted.
 func (t *Timing) Waited() q.Nanoseconds { return waited(t.Total.Inclusive) }
 

@@ -40,10 +40,10 @@ func (s summary) timeFacts(fact func(key, format string, args ...any)) {
 	}
 	all := t.Total.Inclusive
 	elapsed := t.Elapsed()
-	fact("time", "%s elapsed: %s application (%s), %s waiting", elapsed, all.Application,
-		q.PercentOf(all.Application, elapsed), t.Waited())
-	fact("CPU", "%s (%s); %s blocked, %s without a processor", all.CPU, q.PercentOf(all.CPU, elapsed), all.Blocked,
-		all.Ready)
+	fact("time", "%s elapsed: %s CPU (%s), %s ready, %s blocked", elapsed, all.CPU, q.PercentOf(all.CPU, elapsed),
+		all.Ready, all.Blocked)
+	fact("app time", "%s (%s): intervals without a thread switch%s", all.Application,
+		q.PercentOf(all.Application, elapsed), pick(t.Busy(), "; the machine was busy, so they are fewer than alone", ""))
 	calls := t.Total.Calls.String()
 	if t.PerSecond > 0 {
 		calls += fmt.Sprintf(", %s per second", t.PerSecond)
