@@ -17,7 +17,7 @@ func TestBusy(t *testing.T) {
 		{1e6, 9e6, false}, // too little to say so
 		{0, 0, false},
 	} {
-		of := Timing{Total: session.TimeValue{Times: q.Times{Inclusive: q.Time{CPU: tt.cpu, Ready: tt.ready}}}}
+		of := Timing{Total: session.TimeValue{Times: q.Times{Inclusive: q.Time{CPU: tt.cpu, Waits: q.Waits{Ready: tt.ready}}}}}
 		if have := of.Busy(); have != tt.want {
 			t.Errorf("%s of CPU time and %s ready: busy: %v, want %v", tt.cpu, tt.ready, have, tt.want)
 		}
