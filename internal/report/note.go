@@ -117,12 +117,14 @@ const (
 	FindingNothing       NoteKind = "nothing"        // nothing was recorded
 	FindingNothingInside NoteKind = "nothing-inside" // patterns
 	FindingAllocations   NoteKind = "allocations"    // the share of bytes, a type, and a place
-	FindingWork          NoteKind = "work"           // the share of CPU time, the time, and a place
+	// of what, the share, how much, what was done, where, and the largest parts
+	FindingSpot NoteKind = "spot"
+	FindingWork NoteKind = "work" // the share of CPU time, the time, and a place
 	// calls, what their probes took, by how much that may be wrong, the CPU time that remains, the function that is
 	// called most, and its calls
 	FindingUncertain    NoteKind = "uncertain"
 	FindingMeasure      NoteKind = "measure"      // the name of a function: how to measure it
-	FindingWait         NoteKind = "wait"         // the time, how often, and a place
+	FindingWait         NoteKind = "wait"         // the time, how often, a place, and the share of elapsed time
 	FindingMostBytes    NoteKind = "most-bytes"   // bytes, their share, a type, and a place: little, but the most
 	FindingMostWork     NoteKind = "most-work"    // the share of CPU time, the time, and a place: likewise
 	FindingParts        NoteKind = "parts"        // of what, CPU time or bytes, and functions with their shares
@@ -130,7 +132,7 @@ const (
 	FindingAllCode      NoteKind = "all-code"     // of all code: a share and a type, a share and a function
 	FindingAllTypes     NoteKind = "all-types"    // of all code: a share and a type
 	FindingInteractions NoteKind = "interactions" // times: all, the recording; calls; a text, its time, a place
-	FindingRule         NoteKind = "rule"         // the title of a rule, what it says, and its id
+	FindingRule         NoteKind = "rule"         // the title of a rule, what it says, its id, a share, and of what
 )
 
 // Things is a number of things.

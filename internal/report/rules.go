@@ -191,14 +191,52 @@ func (s *Summary) judgeAll(o Options) (*broken, error) {
 	return out, nil
 }
 
-// findRules tells the gravest finding of each warning that is of a kind and was not reported before.
-func (s *Summary) findRules(b *broken, of func(*rules.Rule) bool) {
+// findRules tells the gravest finding of each warning that is a part of a cost worth the room.
+func (s *Summary) findRules(b *broken) {
 	for i := range b.rows {
-		rule := b.rows[i].finding.Rule
-		if rule.Severity != rules.Warning || b.said[rule.ID] || !of(rule) {
+		f := b.rows[i].finding
+		part := s.partOf(f.Finding)
+		if f.Rule.Severity != rules.Warning || b.said[f.Rule.ID] || part.Share.Float() < rules.LeastPercent {
 			continue
 		}
-		b.said[rule.ID] = true
-		s.find(&b.rows[i], FindingRule, rule.Title, s.context.said(&b.rows[i]), rule.ID)
+		b.said[f.Rule.ID] = true
+		s.findShare(&b.rows[i], part, FindingRule, f.Rule.Title, s.context.said(&b.rows[i]), f.Rule.ID, part.Share,
+			string(part.Of))
 	}
+}
+
+// partOf is what part of its cost a finding of a rule is.
+func (s *Summary) partOf(f *rules.Finding) Explains {
+	out := Explains{Of: f.Rule.Of}
+	switch f.Rule.Of {
+	case rules.OfBytes:
+		out.Share = q.PercentOf(f.Amount.Bytes, s.Total.Bytes)
+	case rules.OfAlive:
+		if s.Lifetime != nil {
+			out.Share = q.PercentOf(f.Amount.Bytes, s.Lifetime.Lifetime.Alive().Bytes)
+		}
+	case rules.OfElapsed:
+		if s.Timing != nil {
+			out.Share = q.PercentOf(f.Waited, s.paidElapsed())
+		}
+	case rules.OfDuration:
+		cost := f.Waited
+		if f.Rule.Each > 0 {
+			cost = q.Nanoseconds(f.Amount.Allocations) * f.Rule.Each
+		}
+		out.Share = q.PercentOf(cost, s.duration())
+	case rules.OfCPU:
+	}
+	return out
+}
+
+// duration is how long the processes ran that are shown.
+func (s *Summary) duration() q.Nanoseconds {
+	sum := q.Nanoseconds(0)
+	for i := range s.Processes {
+		if p := &s.Processes[i]; s.context.source.Selection().HasProcess(p.ID) {
+			sum += s.context.span(p.ID)
+		}
+	}
+	return sum
 }

@@ -32,19 +32,23 @@ type Summary struct {
 	// modules without symbols, NoSymbols these modules, those that matter most first.
 	Functions, WithoutSymbols q.Count
 	NoSymbols                 []string
-	Lifetime                  *Lifetime // nil: the ends of objects were not recorded
-	Timing                    *Timing   // nil: calls were not timed
-	Next                      []Next    // commands to try next
-	Findings                  []Note    // what stands out
-	Links                     []*Link   // of each finding: where to look; nil: nowhere else
+	Lifetime                  *Lifetime  // nil: the ends of objects were not recorded
+	Timing                    *Timing    // nil: calls were not timed
+	Next                      []Next     // commands to try next
+	Findings                  []Note     // what stands out
+	Links                     []*Link    // of each finding: where to look; nil: nowhere else
+	Explained                 []Explains // of each finding: its part of a cost
 	UserCode                  []UserCode
 	Outside                   q.Amount // allocated by framework code that no user code called, unless that is shown
 
-	context *context
-	allCode bool                // text shows all functions, not only user code
-	causes  []Row               // what user code allocated, by type and place
-	works   []analysis.UserTime // by function and place
-	broken  int                 // findings of rules
+	context             *context
+	allCode             bool                 // text shows all functions, not only user code
+	causes              []Row                // what user code allocated, by type and place: the heaviest
+	moreCauses          bool                 // there are others
+	spotsSaid           []session.FunctionID // of the cost that findParts looks at
+	mostBytes, mostWork *spot                // the heaviest lines; nil: there is none
+	works               []analysis.UserTime  // by function and place
+	broken              int                  // findings of rules
 	// what hot paths are of, once it is known; nil: the stacks as they were
 	callTree    *analysis.LogicalTree
 	hasCallTree bool

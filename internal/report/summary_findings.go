@@ -11,25 +11,39 @@ import (
 	"github.com/clrprof/clrprof/internal/rules"
 )
 
-// Findings are the sentences with which a summary begins: what stands out, and where it is made. They are about user
-// code, and each gives a number, what it is about, and the line. What weighs less than its limit is not said: a program
-// with nothing unusual has few findings, or none. What a rule is about is said by the rule alone.
+// Findings are the sentences with which a summary begins: what stands out, and where it is made. Each gives a number,
+// its share of a cost, what it is about, and the place. What weighs less than its floor is not said: a program with
+// nothing unusual has few findings, or none. What a rule is about is said by the rule alone. docs/rules.md has the
+// floors.
 const (
-	maxFindings   = 64  // more than there are: one of each rule, and maxCauses of each other kind
-	maxCauses     = 3   // findings of one kind
-	leastShare    = 10  // percent of bytes, of CPU time or of blocked time
-	leastBytes    = 1e6 // less is of no weight in any program
-	leastBlocked  = 5e7 // nanoseconds
-	leastWaits    = 3   // what waits once or twice waits for an end: Main for its threads
+	maxFindings   = 64   // more than there are: one of each rule, and maxCauses of each other kind
+	maxCauses     = 3    // findings of one kind
+	leastShare    = 10   // percent of bytes or of CPU time
+	leastBytes    = 1e6  // less is of no weight in any program
+	leastCPU      = 10e6 // nanoseconds: likewise
+	leastBlocked  = 50e6 // nanoseconds
+	leastWaits    = 3    // what waits once or twice waits for an end, unless it waits for long
+	longWait      = 200e6
 	percentPoints = 100
 )
 
-// find appends a finding about a row; nil: about none.
+// Explains says what part of a cost a finding is.
+type Explains struct {
+	Of    rules.Cost // "": of none
+	Share q.Percent
+}
+
+// find appends a finding that is of no part of a cost.
 func (s *Summary) find(about *Row, kind NoteKind, facts ...any) {
+	s.findShare(about, Explains{}, kind, facts...)
+}
+
+// findShare appends a finding about a row; nil: about none.
+func (s *Summary) findShare(about *Row, part Explains, kind NoteKind, facts ...any) {
 	if len(s.Findings) >= maxFindings {
 		return
 	}
-	s.Findings = append(s.Findings, note(kind, facts...))
+	s.Findings, s.Explained = append(s.Findings, note(kind, facts...)), append(s.Explained, part)
 	var link *Link
 	if about != nil && about.from.Function != 0 {
 		link = &Link{View: "callers", Argument: s.context.functionName(about.from.Function)}
@@ -42,14 +56,15 @@ func (s *Summary) addFindings(o Options) error {
 	if err := s.findNothing(); err != nil || s.allCode {
 		return err
 	}
-	if !s.waitsMostly() {
-		s.findWork()
-	}
+	s.findWork()
 	if err := o.between(); err != nil {
 		return err
 	}
+	if err := s.findAllocations(); err != nil {
+		return err
+	}
 	wait := func() {}
-	if s.mayPartBytes() {
+	if s.mayPart() && s.Timing == nil {
 		wait = s.context.source.TreeAhead()
 	}
 	judged, err := s.judgeAll(o)
@@ -57,34 +72,35 @@ func (s *Summary) addFindings(o Options) error {
 	if err != nil {
 		return err
 	}
-	s.findRules(judged, func(r *rules.Rule) bool { return r.Waiting })
+	s.findRules(judged)
 	s.findWaits(judged)
 	if err := s.findInteractions(); err != nil {
 		return err
 	}
-	s.findRules(judged, func(r *rules.Rule) bool { return r.First }) // a leak before what only allocates much
-	if s.waitsMostly() {
-		s.findWork()
-	}
-	s.findAllocations()
-	s.findRules(judged, func(*rules.Rule) bool { return true })
-	said := FindingAllocations
-	if s.Timing != nil { // then the parts are those of the CPU time
-		said = FindingWork
-	}
-	if !s.says(said, FindingUncertain) {
+	if s.mayPart() && !s.says(FindingUncertain) {
 		if err := s.findParts(); err != nil {
 			return err
 		}
 	}
 	s.findMost()
-	s.mixFindings()
+	s.orderFindings()
 	return nil
 }
 
 // says reports whether there is a finding of one of some kinds.
 func (s *Summary) says(kinds ...NoteKind) bool {
 	return slices.ContainsFunc(s.Findings, func(n Note) bool { return slices.Contains(kinds, n.Kind) })
+}
+
+// explains reports whether a finding is of a part of a cost.
+func (s *Summary) explains(of rules.Cost) bool {
+	return slices.ContainsFunc(s.Explained, func(x Explains) bool { return x.Of == of })
+}
+
+// isWork reports whether the program worked so much that it matters where.
+func (s *Summary) isWork() bool {
+	return s.Timing != nil && s.Timing.Total.Inclusive.CPU >= leastCPU &&
+		isShare(s.Timing.Total.Inclusive.CPU, s.paidElapsed(), rules.LeastPercent)
 }
 
 // worksLittle is of which part of elapsed time CPU time is little, one in so many.
@@ -96,54 +112,93 @@ func (s *Summary) waitsMostly() bool {
 	return s.Timing != nil && s.Timing.Total.Inclusive.CPU < (s.Timing.Elapsed()-s.forEnd)/worksLittle
 }
 
-// mixFindings puts the first finding of each kind before the second ones: what a program does in vain may be of several
-// kinds, and its largest part alone should not fill a screen.
-func (s *Summary) mixFindings() {
-	type kind struct {
-		of   NoteKind
-		rule any
+// costs are in the order in which they are told where findings are of about the same part of them: waits first where a
+// program mostly waits, else what it works on.
+func (s *Summary) costs() []rules.Cost {
+	times := []rules.Cost{rules.OfCPU, rules.OfElapsed}
+	if s.waitsMostly() {
+		slices.Reverse(times)
 	}
+	return append(times, rules.OfDuration, rules.OfAlive, rules.OfBytes)
+}
+
+// The order of findings: what a recording lacks, then those that are half of a cost, a tenth, less, and at last what is
+// no cost of the user's code.
+const (
+	halfOfCost  = 50
+	tenthOfCost = 10
+)
+
+// rankLast is the rank of lastKinds.
+const rankLast = 4
+
+// lastKinds are the kinds of findings that are told last: no place of the user's is one.
+var lastKinds = []NoteKind{FindingMostBytes, FindingMostWork, FindingFramework, FindingAllCode, FindingAllTypes}
+
+// rank is smaller for findings that explain more.
+func (s *Summary) rank(i int) int {
+	part := s.Explained[i]
+	switch {
+	case slices.Contains(lastKinds, s.Findings[i].Kind):
+		return rankLast
+	case part.Of == "":
+		return 0
+	case part.Share.Float() >= halfOfCost:
+		return 1
+	case part.Share.Float() >= tenthOfCost:
+		return 2
+	}
+	return 3
+}
+
+// orderFindings orders findings by what they explain: those that are a large part of a cost first. What is about the
+// same part of different costs is in the order of these, so that the largest parts of one do not fill a screen.
+func (s *Summary) orderFindings() {
 	type placed struct {
 		note Note
 		link *Link
-		nth  int
+		part Explains
+		rank int
 	}
-	seen, list := map[kind]int{}, make([]placed, len(s.Findings))
+	costs, list := s.costs(), make([]placed, len(s.Findings))
 	for i, f := range s.Findings {
-		k := kind{of: f.Kind}
-		if f.Kind == FindingRule {
-			k.rule = f.Facts[2]
-		}
-		list[i] = placed{f, s.Links[i], seen[k]}
-		seen[k]++
+		list[i] = placed{f, s.Links[i], s.Explained[i], s.rank(i)}
 	}
-	slices.SortStableFunc(list, func(a, b placed) int { return cmp.Compare(a.nth, b.nth) })
+	slices.SortStableFunc(list, func(a, b placed) int {
+		if by := cmp.Compare(a.rank, b.rank); by != 0 || a.part.Of == "" || a.rank == rankLast {
+			return by
+		}
+		return cmp.Or(cmp.Compare(slices.Index(costs, a.part.Of), slices.Index(costs, b.part.Of)),
+			cmp.Compare(b.part.Share.Float(), a.part.Share.Float()))
+	})
 	for i, p := range list {
-		s.Findings[i], s.Links[i] = p.note, p.link
+		s.Findings[i], s.Links[i], s.Explained[i] = p.note, p.link, p.part
 	}
 }
 
 // findMost says where most of the work and of the bytes are where no finding does: a reader wants to know that, too,
 // when it is little. Where most bytes are not of user code, that is said in any case.
 func (s *Summary) findMost() {
-	works := s.heaviest(func(t *q.Time) q.Nanoseconds { return t.CPU })
-	if len(works) > 0 && !s.says(FindingWork, FindingUncertain) &&
-		s.context.isKnown(works[0].time.Exclusive.CPU, works[0].time.Exclusive) {
-		cpu := works[0].time.Exclusive.CPU
-		s.find(&works[0], FindingMostWork, q.PercentOf(cpu, s.Timing.Total.Inclusive.CPU), cpu, s.where(&works[0]))
+	work := s.isWork() && !s.explains(rules.OfCPU) && !s.says(FindingUncertain)
+	if x := s.mostWork; work && x != nil && len(x.parts) > 0 {
+		cpu, r := q.Nanoseconds(x.weight), &x.parts[0].row
+		share := q.PercentOf(cpu, s.Timing.Total.Inclusive.CPU)
+		s.findShare(r, Explains{rules.OfCPU, share}, FindingMostWork, share, cpu, s.at(x))
 	}
 	if s.Total.Bytes < leastBytes {
 		return
 	}
-	if len(s.causes) > 0 && !s.says(FindingAllocations, FindingRule) {
-		r := &s.causes[0]
-		s.find(r, FindingMostBytes, r.values.Inclusive.Bytes, q.PercentOf(r.values.Inclusive.Bytes, s.Total.Bytes),
-			s.context.shortTypeName(r.typ), s.where(r))
+	if x := s.mostBytes; x != nil && len(x.parts) > 0 && !s.explains(rules.OfBytes) {
+		bytes, r := q.Bytes(x.weight), &x.parts[0].row
+		share := q.PercentOf(bytes, s.Total.Bytes)
+		s.findShare(r, Explains{rules.OfBytes, share}, FindingMostBytes, bytes, share,
+			s.context.shortTypeName(r.typ), s.at(x))
 	}
 	if s.Outside.Bytes < s.Total.Bytes/2 {
 		return
 	}
-	s.find(nil, FindingFramework, q.PercentOf(s.Outside.Bytes, s.Total.Bytes), s.Outside.Bytes)
+	share := q.PercentOf(s.Outside.Bytes, s.Total.Bytes)
+	s.findShare(nil, Explains{rules.OfBytes, share}, FindingFramework, share, s.Outside.Bytes)
 	s.findAllCode()
 }
 
@@ -202,31 +257,6 @@ func isShare[T ~int64](part, whole T, percent int64) bool {
 	return whole > 0 && int64(part) >= (int64(whole)/percentPoints+1)*percent
 }
 
-func (s *Summary) findAllocations() {
-	for i := range s.causes[:min(maxCauses, len(s.causes))] {
-		r := &s.causes[i]
-		if bytes := r.values.Inclusive.Bytes; isShare(bytes, s.Total.Bytes, leastShare) && bytes >= leastBytes {
-			s.find(r, FindingAllocations, q.PercentOf(bytes, s.Total.Bytes), s.context.shortTypeName(r.typ), s.where(r))
-		}
-	}
-}
-
-// findWork says where the CPU time goes.
-func (s *Summary) findWork() {
-	if s.Timing == nil {
-		return
-	}
-	if s.findUncertain() {
-		return
-	}
-	whole := s.Timing.Total.Inclusive.CPU
-	for _, r := range s.heaviest(func(t *q.Time) q.Nanoseconds { return t.CPU }) {
-		if cpu := r.time.Exclusive.CPU; isShare(cpu, whole, leastShare) && s.context.isKnown(cpu, r.time.Exclusive) {
-			s.find(&r, FindingWork, q.PercentOf(cpu, whole), cpu, s.where(&r))
-		}
-	}
-}
-
 // findUncertain says that what the probes took may be more wrong than all that remains, which function is called most,
 // and how to measure what calls it. False: it is not so.
 func (s *Summary) findUncertain() bool {
@@ -268,20 +298,33 @@ func (s *Summary) findUncertain() bool {
 // fewCalls: a function with one of so many calls, or fewer, can be recorded without much overhead of its own.
 const fewCalls = 1000
 
-// findWaits says where threads wait, but for what a rule is about.
+// paidElapsed is the elapsed time that somebody waits for: not the waits for the end of the program.
+func (s *Summary) paidElapsed() q.Nanoseconds { return s.Timing.Elapsed() - s.forEnd }
+
+// findWaits says where threads wait, but for what a rule is about. What an entry point waits for, threads and tasks, is
+// on other paths, where the findings are.
 func (s *Summary) findWaits(judged *broken) {
 	if s.Timing == nil {
 		return
 	}
 	for _, r := range s.heaviest(func(t *q.Time) q.Nanoseconds { return t.Blocked }) {
 		t := r.time.Exclusive
-		if t.Blocked < leastBlocked || t.Voluntary < leastWaits || judged.waits[waitAt{r.from, r.function}] ||
-			s.waitsForEnd(r.from, r.function) ||
-			!isShare(t.Blocked, s.Timing.Total.Inclusive.Blocked, leastShare/2) {
+		often := t.Voluntary >= leastWaits || t.Blocked >= longWait
+		if t.Blocked < leastBlocked || !often || judged.waits[waitAt{r.from, r.function}] ||
+			s.waitsForEnd(r.from, r.function) || s.joins(&r) ||
+			!isShare(t.Blocked, s.paidElapsed(), rules.LeastPercent) {
 			continue
 		}
-		s.find(&r, FindingWait, t.Blocked, t.Voluntary, s.where(&r))
+		s.findShare(&r, Explains{rules.OfElapsed, q.PercentOf(t.Blocked, s.paidElapsed())}, FindingWait, t.Blocked,
+			Things{int(t.Voluntary), "time"}, s.where(&r), q.PercentOf(t.Blocked, s.paidElapsed()))
 	}
+}
+
+// joins reports whether an entry point waits for other threads of the program at a row.
+func (s *Summary) joins(r *Row) bool {
+	f := s.context.functions.get(r.function)
+	return slices.Contains(entryPoints, s.context.functions.get(r.from.Function).RawName) &&
+		rules.WaitsForThreads(f.RawType+"."+f.RawName)
 }
 
 // findInteractions says how long calls to databases and over HTTP took, where that is a large part of the recording:
@@ -299,7 +342,9 @@ func (s *Summary) findInteractions() error {
 		total, calls = total+list[i].Total, calls+list[i].Calls
 	}
 	if first := &list[0]; first.HasText && total >= leastBlocked && isShare(total, s.Duration, leastShare) {
-		s.find(nil, FindingInteractions, total, s.Duration, calls, short(first.Text), first.Total,
+		share := q.PercentOf(total, s.Duration)
+		s.findShare(nil, Explains{rules.OfDuration, share}, FindingInteractions, total, s.Duration, calls,
+			short(first.Text), first.Total,
 			s.context.placeText(first.From))
 	}
 	return nil

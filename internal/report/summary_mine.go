@@ -50,7 +50,7 @@ func (s *Summary) addMine(o Options) error {
 func (s *Summary) addUserAllocations(o Options) error {
 	most := 0
 	if o.Top > 0 {
-		most = max(o.Top, maxCauses)
+		most = max(o.Top, spotCauses)
 	}
 	causes, err := s.context.source.SummaryCauses(most)
 	if err != nil {
@@ -61,7 +61,7 @@ func (s *Summary) addUserAllocations(o Options) error {
 		return err
 	}
 	rest := Row{kind: rowRest, text: string(rowSite)}
-	if causes.More > 0 {
+	if s.moreCauses = causes.More > 0; s.moreCauses {
 		hidden := Row{values: both(causes.Hidden)}
 		rest.rest, rest.hidden = int(causes.More), exclusiveCost(&hidden)
 	}

@@ -12,8 +12,8 @@ import (
 	"github.com/clrprof/clrprof/internal/session/sessiontest"
 )
 
-// TestNothingStandsOut: of a program of which no place allocates much, and most is of code that is not recorded, the
-// summary says so, with the most there is; and the hot path leads to the user's code.
+// TestNothingStandsOut: of a program of which no line allocates much, and most is of code that is not recorded, the
+// summary says so, and in which function; and the hot path leads to the user's code.
 func TestNothingStandsOut(t *testing.T) {
 	b := sessiontest.New()
 	p := b.Process("Even", 700)
@@ -32,7 +32,7 @@ func TestNothingStandsOut(t *testing.T) {
 		RawName: session.NameExcluded})
 	b.Allocate(1, thread, thing, 5, 6_000_000, sessiontest.Frame{Function: excluded})
 	r := made(t, b)
-	if _, kinds := findings(t, r); !cmp.Equal(kinds, []NoteKind{FindingMostBytes, FindingFramework, FindingAllCode}) {
+	if _, kinds := findings(t, r); !cmp.Equal(kinds, []NoteKind{FindingSpot, FindingFramework, FindingAllCode}) {
 		t.Errorf("the summary finds %v", kinds)
 	}
 	s, err := r.Summarize(Options{Top: 5})

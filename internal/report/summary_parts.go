@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	q "github.com/clrprof/clrprof/internal/quantity"
+	"github.com/clrprof/clrprof/internal/rules"
 	"github.com/clrprof/clrprof/internal/session"
 )
 
@@ -40,7 +41,7 @@ func (s *Summary) findParts() error {
 	if s.Timing != nil {
 		what, whole, least = "CPU time", int64(s.Timing.Total.Inclusive.CPU), leastWork
 	}
-	if whole < least || s.Timing == nil && !s.mayPartBytes() {
+	if whole < least || s.Timing != nil && !s.isWork() {
 		return nil
 	}
 	return s.inCallTree(func() error { return s.findPartsOf(what, whole) })
@@ -71,15 +72,39 @@ func (s *Summary) findPartsOf(what string, whole int64) error {
 	}
 	row := parts[0].rows[0]
 	row.from.Function = row.function
-	s.find(&row, FindingParts, what, names)
+	of := rules.OfBytes
+	if s.Timing != nil {
+		of = rules.OfCPU
+	}
+	if !slices.ContainsFunc(parts[:min(maxParts, len(parts))], s.isUnsaid) { // what spots say is said once
+		return nil
+	}
+	share := q.PercentOf(q.Bytes(parts[0].weight), q.Bytes(p.whole))
+	s.findShare(&row, Explains{of, share}, FindingParts, what, names)
 	return nil
 }
 
-// mayPartBytes reports whether it is of interest which calls have the largest parts of the bytes: no calls were timed,
-// and no row of a list is such a part.
-func (s *Summary) mayPartBytes() bool {
-	return s.Timing == nil && s.Total.Bytes >= leastBytes &&
-		(len(s.causes) == 0 || !isShare(s.causes[0].values.Inclusive.Bytes, s.Total.Bytes, leastShare))
+// heaviestSpot is the heaviest line of what findParts looks at.
+func (s *Summary) heaviestSpot() *spot {
+	if s.Timing != nil {
+		return s.mostWork
+	}
+	return s.mostBytes
+}
+
+// partsHalf: a spot with one in so many of a cost says where it goes.
+const partsHalf = 2
+
+// mayPart reports whether it is of interest which calls have the largest parts of the CPU time, or of the bytes where
+// no calls were timed: no spot has half of it.
+func (s *Summary) mayPart() bool {
+	most, whole := s.heaviestSpot(), int64(s.Total.Bytes)
+	if s.Timing != nil {
+		whole = int64(s.Timing.Total.Inclusive.CPU)
+	} else if whole < leastBytes {
+		return false
+	}
+	return most == nil || most.weight < whole/partsHalf
 }
 
 // follow goes down from a row as long as one user function alone weighs enough: to where the tree parts, or to the last

@@ -87,7 +87,9 @@ func TestParts(t *testing.T) {
 // Main it is not said.
 func TestPartsAlone(t *testing.T) {
 	f := newFlat()
-	f.allocate(20, f.main, f.run)
+	for i := range int64(20) {
+		f.allocate(1, f.main, f.run, f.Function(1, "Flat.Program.Part"+string(rune('A'+i))+"()", "/src/Program.cs", 40+i))
+	}
 	if what, names := partsFound(t, f.Builder); what != "bytes" || !cmp.Equal(names, List{"Program.Run (100.00 %)"}) {
 		t.Errorf("parts of the %v: %v", what, names)
 	}

@@ -10,13 +10,6 @@ import (
 	"github.com/clrprof/clrprof/internal/session"
 )
 
-// limits say from when on a place is worth a finding. All have to hold.
-type limits struct {
-	objects q.Count
-	bytes   q.Bytes
-	share   bool // of all objects or of all bytes at least leastPercent
-}
-
 // often is for what is cheap once and dear in a loop.
 var often = limits{objects: 1000, share: true}
 
@@ -57,9 +50,8 @@ func about(least limits, part func(*facts, *analysis.Use) q.Amount, says func(*F
 		}
 		return search{add, func() []Finding { return reached(found, least, f) }}
 	}
-	return finder{search: search, says: says, place: func(sum *analysis.PlaceSum, all q.Amount) bool {
-		return least.reach(sum.All, all)
-	}}
+	place := func(sum *analysis.PlaceSum, all q.Amount) bool { return least.reach(sum.All, all) }
+	return finder{search: search, says: says, floor: least.String(), place: place}
 }
 
 // growingOnly is for a rule about sites that only grow.
@@ -123,15 +115,24 @@ func objects(x *Finding, n Names) string {
 }
 
 // Limits of what is about time.
-const (
-	leastWaited = q.Nanoseconds(50e6)
-	leastWaits  = 3 // who waits once or twice waits for an end: Main for its threads
-	leastCalls  = 10_000
+const leastCalls = 10_000
+
+var (
+	// blocks is for a lock: one long wait is as bad as many short ones.
+	blocks = limits{waited: 50e6, waits: 3, long: 200e6}
+	// blocksOften is for what also waits for an end: Main once or twice for its threads.
+	blocksOften = limits{waited: 50e6, calls: 3, waits: 3}
+	manyCalls   = limits{calls: leastCalls}
 )
 
+// reachedBy reports whether a finding about time is at the limits.
+func (l limits) reachedBy(x *Finding) bool {
+	return x.Waited >= l.waited && x.Calls >= l.calls && (x.Waits >= l.waits || l.long > 0 && x.Waited >= l.long)
+}
+
 // timed makes the find of a rule about calls of framework functions: those of one place and function together. is is
-// asked of the functions of the chain, reach of the sum.
-func timed(is func(name string) bool, reach func(*Finding) bool, says func(*Finding, Names) string) finder {
+// asked of the functions of the chain.
+func timed(is func(name string) bool, least limits, says func(*Finding, Names) string) finder {
 	type call struct {
 		from     analysis.Place
 		function session.FunctionID
@@ -156,7 +157,7 @@ func timed(is func(name string) bool, reach func(*Finding) bool, says func(*Find
 		return search{add, func() []Finding {
 			var found []Finding
 			for _, x := range sums {
-				if reach(x) {
+				if least.reachedBy(x) {
 					found = append(found, *x)
 				}
 			}
@@ -167,15 +168,14 @@ func timed(is func(name string) bool, reach func(*Finding) bool, says func(*Find
 			return found
 		}}
 	}
-	return finder{search: search, says: says, calls: is}
+	return finder{search: search, says: says, floor: least.String(), calls: is}
 }
-
-func waits(x *Finding) bool { return x.Waited >= leastWaited && x.Waits >= leastWaits }
-
-// calledToWait is waits of what is called each time that it waits.
-func calledToWait(x *Finding) bool { return waits(x) && x.Calls >= leastWaits }
 
 // waited is the evidence of rules about waiting.
 func waited(x *Finding, n Names) string {
-	return fmt.Sprintf("waited %s in %s, in %s", x.Waited, x.Waits.Of("wait"), n.Function(x.Function))
+	in := "in " + n.Function(x.Function)
+	if x.Calls > 0 {
+		in = fmt.Sprintf("in %s of %s", x.Calls.Of("call"), n.Function(x.Function))
+	}
+	return fmt.Sprintf("blocked %s %s, off the processor %s", x.Waited, in, x.Waits.Of("time"))
 }

@@ -14,6 +14,7 @@ const (
 	leastGen2        = 10           // collections of generation 2, before their number says anything
 	gen1PerGen2      = 5            // of healthy programs, at least
 	leastPause       = 10           // percent of the recording
+	leastPaused      = 50e6         // nanoseconds
 	leastInduced     = 5
 	leastPinned      = 100 // for each collection
 )
@@ -25,8 +26,8 @@ func whole(r *Rule, a q.Amount, text string, args ...any) []Finding {
 }
 
 // program makes the find of a rule about the whole program.
-func program(find func(*facts, *Rule) []Finding) finder {
-	return finder{search: func(f *facts, r *Rule) search {
+func program(floor string, find func(*facts, *Rule) []Finding) finder {
+	return finder{floor: floor, search: func(f *facts, r *Rule) search {
 		return search{found: func() []Finding { return find(f, r) }}
 	}}
 }
@@ -77,7 +78,7 @@ func inducedGCs(f *facts, r *Rule) []Finding {
 
 func gcTime(f *facts, r *Rule) []Finding {
 	of, induced, pause := f.collections()
-	if f.duration == 0 || pause*100 < f.duration*leastPause {
+	if f.duration == 0 || pause < leastPaused || pause*100 < f.duration*leastPause {
 		return nil
 	}
 	found := whole(r, q.Amount{}, "%s of the time (%s, without clrprof's part) is spent in pauses of %s",

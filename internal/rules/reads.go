@@ -137,8 +137,9 @@ func smallPieces(d *direction) finder {
 		return fmt.Sprintf("%s of %s, in a process that %s in small pieces", x.Calls.Of("call"),
 			n.Function(x.Function), d.does)
 	}
-	lines := timed(d.is, func(x *Finding) bool { return x.Calls >= leastCalls }, says)
-	return finder{says: says, calls: d.is, search: func(f *facts, r *Rule) search {
+	floor := fmt.Sprintf("%s of less than %s, and so many a second", q.Count(leastCalls).Of("call"), smallPiece)
+	lines := timed(d.is, manyCalls, says)
+	return finder{says: says, calls: d.is, floor: floor, search: func(f *facts, r *Rule) search {
 		called := lines.search(f, r)
 		return search{called.add, func() []Finding {
 			var found []Finding

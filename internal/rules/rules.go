@@ -41,10 +41,11 @@ const newer = "a newer clrprof"
 type Rule struct {
 	ID       string // in lower case, with hyphens; it does not change
 	Severity Severity
-	Title    string // what is wrong, without numbers
-	Advice   string // what to do
-	Waiting  bool   // it is about threads that wait
-	First    bool   // a summary tells it before rules that are not
+	Title    string        // what is wrong, without numbers
+	Advice   string        // what to do
+	Waiting  bool          // it is about threads that wait
+	Of       Cost          // of which its findings are a part
+	Each     q.Nanoseconds // what one of its objects costs, by estimate; 0: that is known otherwise
 	needs    data
 	find     finder
 }
@@ -52,6 +53,7 @@ type Rule struct {
 // finder is how the findings of a rule are looked for.
 type finder struct {
 	search func(*facts, *Rule) search
+	floor  string                                          // from when on there is a finding
 	says   func(*Finding, Names) string                    // its evidence; nil: it is about the whole program
 	place  func(sum *analysis.PlaceSum, all q.Amount) bool // whether a place can break it; nil: none can
 	calls  func(name string) bool                          // functions that it is about where they take time; nil: none
@@ -65,6 +67,9 @@ type search struct {
 
 // Needs returns the option of a recording without which the rule cannot be judged.
 func (r *Rule) Needs() string { return missing[r.needs] }
+
+// Floor says from when on there is a finding.
+func (r *Rule) Floor() string { return r.find.floor }
 
 // Finding is a place at which a rule is broken, or the whole program.
 type Finding struct {

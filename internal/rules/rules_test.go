@@ -298,9 +298,11 @@ func TestList(t *testing.T) {
 		t.Fatalf("%s has no %q", path, begin)
 	}
 	want := before + begin +
-		"\n| rule | severity | recorded with | what is wrong | what to do |\n| --- | --- | --- | --- | --- |\n"
+		"\n| rule | severity | recorded with | what is wrong | from | a part of | what to do |\n" +
+		"| --- | --- | --- | --- | --- | --- | --- |\n"
 	for _, r := range rules.All() {
-		want += fmt.Sprintf("| `%s` | %s | `%s` | %s | %s |\n", r.ID, r.Severity, r.Needs(), r.Title, r.Advice)
+		want += fmt.Sprintf("| `%s` | %s | `%s` | %s | %s | %s | %s |\n", r.ID, r.Severity, r.Needs(), r.Title, r.Floor(),
+			r.Of, r.Advice)
 	}
 	if *update {
 		err = errors.Join(err, os.WriteFile(path, []byte(want), 0o644))

@@ -13,130 +13,153 @@ import (
 // all are the rules. A rule is added here, with two functions in testdata/targets/Rules: one that breaks it and one
 // that does not.
 var all = []Rule{
-	{ID: "many-gen2-deaths", Severity: Warning, needs: lifetimes, find: program(manyGen2Deaths),
+	{ID: "many-gen2-deaths", Severity: Warning, Of: OfBytes, needs: lifetimes,
+		find: program(fmt.Sprintf("%s; %d %% of the bytes that died in generations 0 to 2",
+			megabytes(leastBytes), leastGen2Percent),
+			manyGen2Deaths),
 		Title: "Many objects die in generation 2",
 		Advice: "Objects that live for some seconds are copied twice and then need a full collection. Let them die " +
 			"sooner, or keep and reuse them. lifetime --by site --sort gen2_bytes lists them."},
-	{ID: "gc-rate", Severity: Warning, needs: lifetimes, find: program(gcRate),
+	{ID: "gc-rate", Severity: Warning, Of: OfDuration, needs: lifetimes,
+		find: program(fmt.Sprintf("%d collections of generation 2, and fewer than %d of generation 1 for each",
+			leastGen2, gen1PerGen2),
+			gcRate),
 		Title: "Collections of generation 2 are frequent",
 		Advice: "A healthy program has at least five collections of generation 1 for one of generation 2. Look for " +
 			"large objects (loh-churn) and for what dies in generation 2 (mid-life)."},
-	{ID: "gc-time", Severity: Warning, First: true, needs: lifetimes, find: program(gcTime),
+	{ID: "gc-time", Severity: Warning, Of: OfDuration, needs: lifetimes,
+		find: program(fmt.Sprintf("%d ms; %d %% of the run", int64(leastPaused)/1e6, leastPause),
+			gcTime),
 		Title: "Pauses of collections take much of the time",
 		Advice: "Allocate less, and keep less alive while much is allocated. functions and types show where. " +
 			"Pauses also contain what the runtime does to report survivors while lifetimes are recorded."},
-	{ID: "induced-gcs", Severity: Information, needs: lifetimes, find: program(inducedGCs),
+	{ID: "induced-gcs", Severity: Information, Of: OfDuration, needs: lifetimes,
+		find: program(fmt.Sprintf("%d collections", leastInduced),
+			inducedGCs),
 		Title:  "The program asks for collections",
 		Advice: "Let the runtime decide when to collect: GC.Collect promotes short-lived objects."},
-	{ID: "pinning", Severity: Information, needs: lifetimes, find: program(pinning),
+	{ID: "pinning", Severity: Information, Of: OfAlive, needs: lifetimes,
+		find: program(fmt.Sprintf("%d objects in a collection, on average", leastPinned),
+			pinning),
 		Title: "Many objects are pinned",
 		Advice: "Pin for a short time, or allocate long-lived buffers with GC.AllocateArray(pinned: true). " +
 			"survivors shows which roots pin."},
-	{ID: "finalizer-queue", Severity: Information, needs: lifetimes, find: program(finalizable),
+	{ID: "finalizer-queue", Severity: Information, Of: OfBytes, needs: lifetimes,
+		find: program(often.objects.Of("object"),
+			finalizable),
 		Title:  "Many objects wait to be finalized",
 		Advice: "Dispose of objects with finalizers: an object that is finalized survives one more collection."},
-	{ID: "mid-life", Severity: Warning, First: true, needs: lifetimes,
+	{ID: "mid-life", Severity: Warning, Of: OfBytes, needs: lifetimes,
 		find: about(limits{bytes: leastBytes, share: true}, func(_ *facts, u *analysis.Use) q.Amount {
 			return u.Dead[2]
 		}, died(2)),
 		Title: "Objects live into generation 2 and die there",
 		Advice: "Let them die sooner, or keep and reuse them. The worst case is a cache that drops its entries " +
 			"after some seconds."},
-	{ID: "only-grows", Severity: Warning, First: true, needs: lifetimes,
+	{ID: "only-grows", Severity: Warning, Of: OfAlive, needs: lifetimes,
 		find:   about(limits{bytes: leastBytes}, growing, alive).growingOnly(),
 		Title:  "Objects only accumulate",
 		Advice: "Find what holds them (run --snapshot, report snapshot TYPE), and let it drop what is not needed."},
-	{ID: "loh-churn", Severity: Warning, needs: lifetimes,
+	{ID: "loh-churn", Severity: Warning, Of: OfBytes, needs: lifetimes,
 		find: about(limits{objects: 10, bytes: 10 * leastBytes}, func(_ *facts, u *analysis.Use) q.Amount {
 			return u.Dead[session.GenerationLarge]
 		},
 			died(session.GenerationLarge)),
 		Title:  "Large objects are thrown away",
 		Advice: "Reuse large arrays: ArrayPool<T>.Shared, or RecyclableMemoryStream. Only full collections free them."},
-	{ID: "just-above-loh", Severity: Information, needs: memory,
+	{ID: "just-above-loh", Severity: Information, Of: OfBytes, needs: memory,
 		find:   about(limits{objects: 10}, born(justLarge), average).markedOnly(),
 		Title:  "Objects are just large enough for the large object heap",
 		Advice: "Keep buffers below 85,000 bytes, header included, so that they die young."},
-	{ID: "finalizers", Severity: Information, needs: memory,
+	{ID: "finalizers", Severity: Information, Of: OfBytes, needs: memory,
 		find: about(often, born(func(f *facts, u *analysis.Use) bool {
 			return f.trait(u.Type) == session.TraitFinalizer
 		}), objects),
 		Title: "Many objects have finalizers", Advice: "Such objects take longer to allocate and, unless disposed of, survive one more collection. Reuse them, or hold the resource in a SafeHandle that is created less often."},
-	{ID: "boxing", Severity: Warning, needs: memory, find: about(often, born(boxes), objects),
+	{ID: "boxing", Severity: Warning, Of: OfBytes, needs: memory, find: about(often, born(boxes), objects),
 		Title: "Value types are boxed", Advice: "Use generic collections and methods, string interpolation instead " +
 			"of format strings with arguments of type object, and typed fields."},
-	{ID: "boxing-keys", Severity: Warning, needs: memory, find: about(often, born(boxedKeys), objects),
+	{ID: "boxing-keys", Severity: Warning, Of: OfBytes, needs: memory, find: about(often, born(boxedKeys), objects),
 		Title: "Keys or elements of a collection are boxed when they are compared",
 		Advice: "Let the struct implement IEquatable<T> (IComparable<T>) and override GetHashCode, or pass a " +
 			"comparer."},
-	{ID: "equality-allocates", Severity: Warning, needs: memory, find: about(often, born(equality), objects),
+	{ID: "equality-allocates", Severity: Warning, Of: OfBytes, needs: memory,
+		find:  about(often, born(equality), objects),
 		Title: "GetHashCode, Equals or CompareTo allocate",
 		Advice: "These are called for every look-up: compare fields, combine hashes with HashCode.Combine, and box " +
 			"nothing."},
-	{ID: "string-concat", Severity: Warning, needs: memory, find: about(often, born(calling(isConcat)), objects),
+	{ID: "string-concat", Severity: Warning, Of: OfBytes, needs: memory,
+		find:   about(often, born(calling(isConcat)), objects),
 		Title:  "Strings are concatenated again and again",
 		Advice: "In a loop each + copies the whole text: use StringBuilder, string.Create or string.Join."},
-	{ID: "string-format", Severity: Information, needs: memory, find: about(often, born(calling(isFormat)), objects),
+	{ID: "string-format", Severity: Information, Of: OfBytes, needs: memory,
+		find:  about(often, born(calling(isFormat)), objects),
 		Title: "Strings are formatted often", Advice: "Write to a span or a reused StringBuilder, or format only " +
 			"what is shown: do not format a log message that is filtered out."},
-	{ID: "substrings", Severity: Information, needs: memory, find: about(often, born(calling(isSubstring)), objects),
+	{ID: "substrings", Severity: Information, Of: OfBytes, needs: memory,
+		find:   about(often, born(calling(isSubstring)), objects),
 		Title:  "Many substrings are copied",
 		Advice: "Use AsSpan instead of Substring, and enumerate instead of Split."},
-	{ID: "closures", Severity: Information, needs: memory, find: about(often, born(closures), objects),
+	{ID: "closures", Severity: Information, Of: OfBytes, needs: memory, find: about(often, born(closures), objects),
 		Title: "Closures and delegates are created often",
 		Advice: "Make the lambda static, pass what it needs as an argument (many methods take a state), or keep the " +
 			"delegate in a field."},
-	{ID: "params", Severity: Information, needs: paramsArrays, find: about(often, born(params), objects),
+	{ID: "params", Severity: Information, Of: OfBytes, needs: paramsArrays,
+		find:  about(often, born(params), objects),
 		Title: "Arrays or collections are made for params",
 		Advice: "Add overloads for few arguments, or take params ReadOnlySpan<T> (C# 13). Of a log call that is " +
 			"mostly filtered out, ask first whether it is."},
-	{ID: "state-machines", Severity: Information, needs: memory, find: about(often, born(stateMachines), objects),
+	{ID: "state-machines", Severity: Information, Of: OfBytes, needs: memory,
+		find:  about(often, born(stateMachines), objects),
 		Title: "State machines of async methods and iterators are created often",
 		Advice: "Return ValueTask if a method usually ends without waiting, do not await in inner loops, and write " +
 			"hot iterators as loops."},
-	{ID: "enumerators", Severity: Information, needs: memory, find: about(often, born(enumerators), objects),
+	{ID: "enumerators", Severity: Information, Of: OfBytes, needs: memory,
+		find:   about(often, born(enumerators), objects),
 		Title:  "Enumerators are allocated on the heap",
 		Advice: "Use foreach over the collection's own type, not over IEnumerable<T>, or a for loop."},
-	{ID: "linq", Severity: Information, needs: memory, find: about(often, born(linq), objects),
+	{ID: "linq", Severity: Information, Of: OfBytes, needs: memory, find: about(often, born(linq), objects),
 		Title:  "LINQ in a hot path",
 		Advice: "Write hot queries as loops: each operator allocates an enumerator and delegates."},
-	{ID: "collection-growth", Severity: Information, needs: memory,
+	{ID: "collection-growth", Severity: Information, Of: OfBytes, needs: memory,
 		find:   about(limits{objects: 100, bytes: leastBytes, share: true}, born(calling(isGrowth)), objects),
 		Title:  "Collections grow step by step",
 		Advice: "Give the capacity when the collection is created: each step copies all elements to an array of twice the size."},
-	{ID: "exceptions", Severity: Warning, needs: memory, find: about(limits{objects: 100},
-		born(func(f *facts, u *analysis.Use) bool { return f.trait(u.Type) == session.TraitException }),
-		objects).markedOnly(),
+	{ID: "exceptions", Severity: Warning, Of: OfDuration, Each: 10_000, needs: memory,
+		find: about(limits{objects: 100},
+			born(func(f *facts, u *analysis.Use) bool { return f.trait(u.Type) == session.TraitException }),
+			objects).markedOnly(),
 		Title:  "Exceptions are thrown often",
 		Advice: "Use TryParse, TryGetValue and the like: an exception costs about 10 µs, and its stack trace."},
-	{ID: "regex-in-loop", Severity: Warning, needs: memory,
+	{ID: "regex-in-loop", Severity: Warning, Of: OfBytes, needs: memory,
 		find: about(limits{objects: 10}, born(func(f *facts, u *analysis.Use) bool {
 			return f.typeName(u.Type) == regexType
 		}), objects).markedOnly(),
 		Title:  "Regular expressions are constructed again and again",
 		Advice: "Construct the Regex once, in a static field, or use [GeneratedRegex]."},
-	{ID: "reflection", Severity: Information, needs: memory, find: about(often, born(calling(isReflection)), objects),
+	{ID: "reflection", Severity: Information, Of: OfBytes, needs: memory,
+		find:   about(often, born(calling(isReflection)), objects),
 		Title:  "Reflection in a hot path",
 		Advice: "Cache what reflection finds, and turn a method that is called often into a delegate."},
-	{ID: "lock-contention", Severity: Warning, Waiting: true, needs: times,
-		find:   timed(prefixed(lockWaits...), waits, waited),
+	{ID: "lock-contention", Severity: Warning, Waiting: true, Of: OfElapsed, needs: times,
+		find:   timed(prefixed(lockWaits...), blocks, waited),
 		Title:  "Threads wait for a lock",
 		Advice: "Hold the lock for a shorter time, without I/O or waiting, or split what it protects."},
-	{ID: "sync-over-async", Severity: Warning, Waiting: true, needs: times,
-		find:   timed(isAsyncWait, calledToWait, waited),
+	{ID: "sync-over-async", Severity: Warning, Waiting: true, Of: OfElapsed, needs: times,
+		find:   timed(isAsyncWait, blocksOften, waited),
 		Title:  "A thread waits for asynchronous work",
 		Advice: "Await the task: Task.Wait and Task.Result block a pool thread while the work needs another one."},
-	{ID: "byte-by-byte", Severity: Information, needs: times,
-		find: timed(isOfOneByte, func(x *Finding) bool { return x.Calls >= leastCalls },
+	{ID: "byte-by-byte", Severity: Information, Of: OfDuration, needs: times,
+		find: timed(isOfOneByte, manyCalls,
 			func(x *Finding, n Names) string {
 				return fmt.Sprintf("%s of %s", x.Calls.Of("call"), n.Function(x.Function))
 			}),
 		Title: "A stream is read or written byte by byte", Advice: "Read and write spans of some kilobytes."},
-	{ID: "small-reads", Severity: Information, needs: readCalls, find: smallPieces(reading),
+	{ID: "small-reads", Severity: Information, Of: OfDuration, needs: readCalls, find: smallPieces(reading),
 		Title: "Files or pipes are read in small pieces",
 		Advice: "Read some kilobytes at once, or through a buffer (BufferedStream). A recording with --time shows " +
 			"lines that call Read often, and --events syscalls the system calls of each function."},
-	{ID: "small-writes", Severity: Information, needs: writeCalls, find: smallPieces(writing),
+	{ID: "small-writes", Severity: Information, Of: OfDuration, needs: writeCalls, find: smallPieces(writing),
 		Title: "Files, pipes or terminals are written in small pieces",
 		Advice: "Write some kilobytes at once, or through a buffer (BufferedStream, or a StreamWriter around " +
 			"Console.OpenStandardOutput), and flush seldom. A recording with --time shows lines that call Write " +
@@ -282,6 +305,12 @@ func isOfOneByte(name string) bool {
 	}
 	return strings.HasPrefix(name, "System.IO.") &&
 		(strings.HasSuffix(name, "Stream.ReadByte") || strings.HasSuffix(name, "Stream.WriteByte"))
+}
+
+// WaitsForThreads reports whether a function waits for other threads of the program, or for tasks that they run.
+func WaitsForThreads(name string) bool {
+	return isAsyncWait(name) || prefixed("System.Threading.Thread.Join", "System.Threading.Tasks.Parallel.",
+		"System.Threading.CountdownEvent.Wait")(name)
 }
 
 // isAsyncWait reports whether a thread waits for a task in a function.

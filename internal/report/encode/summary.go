@@ -67,6 +67,12 @@ func writeSummary(w io.Writer, s *report.Summary) error {
 		fmt.Fprintf(out, "%s\n    %s", pick(i > 0, ",", ""), appendString(nil, words.Note(finding)))
 	}
 	out.WriteString(pick(len(s.Findings) > 0, "\n  ]", "]"))
+	out.WriteString(",\n  \"finding_shares\": [")
+	for i, part := range s.Explained {
+		fmt.Fprintf(out, "%s\n    {\"percent\": %s, \"of\": %s}", pick(i > 0, ",", ""),
+			percentText(part.Share), appendString(nil, string(part.Of)))
+	}
+	out.WriteString(pick(len(s.Findings) > 0, "\n  ]", "]"))
 	for _, section := range s.Sections {
 		fmt.Fprintf(out, ",\n  %s: ", appendString(nil, section.Key))
 		if err := writeRows(out, section.Table, "  "); err != nil {

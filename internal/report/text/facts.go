@@ -43,7 +43,7 @@ func (s summary) timeFacts(fact func(key, format string, args ...any)) {
 	fact("time", "%s elapsed: %s CPU (%s), %s ready, %s blocked", elapsed, all.CPU, q.PercentOf(all.CPU, elapsed),
 		all.Ready, all.Blocked)
 	busy := pick(t.Busy(), "; the machine was busy, so they are fewer than alone", "")
-	fact("app time", "%s (%s): intervals without a thread switch%s", all.Application,
+	fact(factApp, "%s (%s): intervals without a thread switch%s", all.Application,
 		q.PercentOf(all.Application, elapsed), busy)
 	calls := t.Total.Calls.String()
 	if t.PerSecond > 0 {

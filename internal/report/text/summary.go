@@ -255,6 +255,7 @@ func (s summary) writes(x report.Section) bool { return x.Shown && !x.Single && 
 // Facts that say how a session was recorded.
 const (
 	factProbes  = "probes"
+	factApp     = "app time"
 	factLeftOut = "left out"
 )
 
@@ -263,7 +264,7 @@ const factIndent = 11
 
 func (s summary) writeFacts(out *bufio.Writer, o Options) {
 	for _, f := range Facts(s.Summary) {
-		if s.shape.brief && (f[0] == factProbes || f[0] == factLeftOut) {
+		if s.shape.brief && (f[0] == factProbes || f[0] == factLeftOut || f[0] == factApp) {
 			continue // the view header has it
 		}
 		text := wrap(Printable(f[1]), max(0, o.Width-factIndent))

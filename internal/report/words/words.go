@@ -135,9 +135,9 @@ var sentences = map[report.NoteKind]string{
 	report.FindingUncertain: "How long your code works is not known: the probes of %s calls took %s ± %s, which is more " +
 		"uncertain than the %s of CPU time that remain. Calls are exact: %s has %s.",
 	report.FindingMeasure: "To measure what makes most of these calls, record nothing else: --include '%s'.",
-	report.FindingWait:    "%s blocked in %s waits in %s.",
-	report.FindingMostBytes: "No single place in your code allocates much: the largest is %s (%s of all bytes), of " +
-		"type %s, made by %s.",
+	report.FindingWait:    "%[1]s blocked (%[4]s of the elapsed time, off the processor %[2]s) in %[3]s.",
+	report.FindingMostBytes: "No single place in your code allocates much: the largest is %s (%s of all bytes), most " +
+		"of it of type %s, %s.",
 	report.FindingMostWork: "No single place in your code takes much CPU time: the largest is %s (%s), %s.",
 	report.FindingFramework: "%s of all bytes (%s) were allocated by framework code that your code did not call; " +
 		"--all-code shows it.",
@@ -145,7 +145,7 @@ var sentences = map[report.NoteKind]string{
 	report.FindingAllCode:  "Of all code: %s of all bytes are of type %s, and %s are allocated by %s.",
 	report.FindingInteractions: "Database commands and HTTP requests took %s in all, in a recording of %s (%s calls; the " +
 		"view interactions lists them). The largest part is %s: %s, called in %s.",
-	report.FindingRule: "%s: %s (rule %s)",
+	report.FindingRule: "%[1]s: %[2]s (%[4]s of %[5]s; rule %[3]s)",
 }
 
 // Note is a note in a sentence.
@@ -170,6 +170,9 @@ func Note(n report.Note) string {
 		parts := n.Facts[1].(report.List)
 		return fmt.Sprintf("The largest %s of the %s %s in calls of %s.", pick(len(parts) == 1, "part", "parts"),
 			n.Facts[0], pick(len(parts) == 1, "is", "are"), parts)
+	case report.FindingSpot:
+		return fmt.Sprintf("%s of %s (%s) %s %s %s: %s.", n.Facts[1], n.Facts[0], n.Facts[2],
+			pick(n.Facts[0] == "CPU time", "is", "are"), n.Facts[3], n.Facts[4], n.Facts[5])
 	case report.NoteChosen:
 		return "Chosen by " + flags(n.Facts[0].(*report.Chosen)) + ": what is not recorded counts for its callers."
 	}

@@ -1,0 +1,32 @@
+package report
+
+import (
+	"fmt"
+
+	q "github.com/clrprof/clrprof/internal/quantity"
+	"github.com/clrprof/clrprof/internal/rules"
+)
+
+// Floor says from when on a summary has a finding of a kind; docs/rules.md has them, with those of rules.
+type Floor struct {
+	What string
+	From string
+	Of   rules.Cost
+}
+
+// Floors are those of the findings of a summary.
+func Floors() []Floor {
+	ms := func(d q.Nanoseconds) string { return fmt.Sprintf("%d ms", d/1e6) }
+	mb := fmt.Sprintf("%d MB", int64(leastBytes)/1e6)
+	tenth := fmt.Sprintf("%d %%", leastShare)
+	return []Floor{
+		{"where CPU time is spent", fmt.Sprintf("%s; %s; and %d %% of the elapsed time is CPU time", ms(leastCPU),
+			tenth, rules.LeastPercent), rules.OfCPU},
+		{"where threads are blocked", fmt.Sprintf("%s; %s, or %s; %d %%", ms(leastBlocked),
+			q.Count(leastWaits).Of("wait"), ms(longWait), rules.LeastPercent), rules.OfElapsed},
+		{"database commands and HTTP requests", fmt.Sprintf("%s; %s", ms(leastBlocked), tenth), rules.OfDuration},
+		{"where bytes are allocated", fmt.Sprintf("%s; %s", mb, tenth), rules.OfBytes},
+		{"which calls have the largest parts", fmt.Sprintf("%s, or %s of CPU time; %s", mb, ms(leastWork), tenth),
+			rules.OfBytes + ", or CPU time"},
+	}
+}

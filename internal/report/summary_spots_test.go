@@ -1,0 +1,82 @@
+package report
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/clrprof/clrprof/internal/session"
+	"github.com/clrprof/clrprof/internal/session/sessiontest"
+)
+
+// spotted is what a summary finds of where bytes are allocated: the facts of the findings, one after the other.
+func spotted(t *testing.T, b *sessiontest.Builder) (out []string) {
+	t.Helper()
+	s, err := made(t, b).Summarize(Options{Top: 5})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range s.Findings {
+		out = append(out, fmt.Sprint(f.Kind, " ", fmt.Sprintln(f.Facts...)))
+		out[len(out)-1] = out[len(out)-1][:len(out[len(out)-1])-1]
+	}
+	return out
+}
+
+// TestSpots: a finding names the coarsest spot that says where: one type at one line, a line that makes many types, a
+// function of many lines, or calls; and only if there is none of these, that there is none.
+func TestSpots(t *testing.T) {
+	type made struct {
+		function, line int64
+		types          int64 // one object of 200,000 bytes of each
+	}
+	for name, tt := range map[string]struct {
+		made []made
+		want []string
+	}{
+		"one type": {[]made{{1, 11, 1}, {1, 12, 1}, {1, 12, 1}, {1, 11, 1}, {1, 11, 1}, {1, 11, 1}, {1, 12, 1}, {1, 12, 1}, {1, 11, 1}, {1, 12, 1}, {1, 11, 1}, {1, 12, 1}}, []string{
+			"allocations 50.00 % Thing0 Program.F1 Program.cs:11", "allocations 50.00 % Thing0 Program.F1 Program.cs:12"}},
+		"a line of many types": {[]made{{1, 11, 30}, {2, 12, 2}}, []string{
+			"spot all bytes 93.75 % 5.72 MiB made at Program.F1 Program.cs:11 Thing0 3.13 %, Thing1 3.13 %, Thing2 3.13 %, … 27 more"}},
+		"43 %": {[]made{{1, 11, 43}, {2, 12, 3}, {3, 12, 4}, {4, 12, 5}, {5, 12, 6}, {6, 12, 7}, {7, 12, 8}, {8, 12, 8},
+			{9, 12, 8}, {10, 12, 8}}, []string{"spot all bytes 43.00 % 8.20 MiB made at Program.F1 Program.cs:11 " +
+			"Thing0 1.00 %, Thing1 1.00 %, Thing2 1.00 %, … 40 more"}},
+		"a function of many lines": {[]made{{1, 11, 4}, {1, 12, 4}, {1, 13, 4}, {1, 14, 3}, {2, 20, 1}}, []string{
+			"spot all bytes 93.75 % 2.86 MiB made in Program.F1 Program.cs:11 25.00 %, Program.cs:12 25.00 %, " +
+				"Program.cs:13 25.00 %, … 1 more"}},
+		"a function of which a line has half": {[]made{{1, 11, 8}, {1, 12, 4}, {1, 13, 4}}, []string{
+			"spot all bytes 50.00 % 1.53 MiB made at Program.F1 Program.cs:11 Thing0 6.25 %, Thing1 6.25 %, Thing2 6.25 %, … 5 more"}},
+		"nowhere": {func() (out []made) {
+			for f := range int64(12) {
+				out = append(out, made{f, 11, 1})
+			}
+			return out
+		}(), []string{"most-bytes 195.31 KiB 8.33 % Thing0 at Program.F0 Program.cs:11"}},
+		"a function of two lines": {[]made{{0, 11, 3}, {0, 12, 3}, {1, 1, 3}, {2, 1, 3}, {3, 1, 3}, {4, 1, 3}, {5, 1, 3},
+			{6, 1, 3}, {7, 1, 3}, {8, 1, 3}, {9, 1, 3}, {10, 1, 3}}, []string{
+			"spot all bytes 16.67 % 1.14 MiB made in Program.F0 Program.cs:11 8.33 %, Program.cs:12 8.33 %"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			b := sessiontest.New()
+			p := b.Process("Spots", 700)
+			thread, app := b.Thread(p, "main"), b.Module(p, "Spots.dll", true)
+			b.Modules[app-1].Origin = "project"
+			functions, types := map[int64]session.FunctionID{}, map[int64]session.TypeID{}
+			for _, m := range tt.made {
+				if functions[m.function] == 0 {
+					functions[m.function] = b.Function(app, fmt.Sprintf("Spots.Program.F%d()", m.function), "/src/Program.cs", 10)
+				}
+				for n := range m.types {
+					if types[n] == 0 {
+						types[n] = b.Type(app, fmt.Sprintf("Spots.Thing%d", n))
+					}
+					b.Allocate(1, thread, types[n], 1, 200_000, sessiontest.Frame{Function: functions[m.function], Line: m.line})
+				}
+			}
+			if diff := cmp.Diff(tt.want, spotted(t, b)); diff != "" {
+				t.Errorf("(-want +have):\n%s", diff)
+			}
+		})
+	}
+}
