@@ -115,10 +115,6 @@ func runWith(t *testing.T, in input, args ...string) result {
 	var stdout, stderr bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &stdout, &stderr
 	err := cmd.Run()
-	if f, e := os.OpenFile("/tmp/su/runs", os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o644); e == nil && cmd.ProcessState != nil {
-		fmt.Fprintf(f, "%.2f %s %q\n", (cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()).Seconds(), t.Name(), args)
-		f.Close()
-	}
 	var ended *exec.ExitError
 	if err != nil && !errors.As(err, &ended) {
 		t.Fatalf("clrprof %q: %v", args, err)
