@@ -95,3 +95,42 @@ func TestRules(t *testing.T) {
 func (b brokenRule) breaks(id string) bool {
 	return b.Rule == id && (slices.Contains(programRules, id) || strings.HasPrefix(b.Function, "Breaks."+className(id)))
 }
+
+// lookalikes are the rules of which the target has three functions that break it and three that look alike.
+var lookalikes = []string{"string-concat", "exceptions", "boxing-keys", "expression-compile"}
+
+// TestAlike: a rule finds each of three functions that break it, and nothing in those that look alike.
+func TestAlike(t *testing.T) {
+	t.Parallel()
+	for _, runtime := range dotnettest.Need(t).NewestAndOldest() {
+		t.Run(runtime.Name, func(t *testing.T) {
+			t.Parallel()
+			judged := func(what string) []brokenRule {
+				recorded := mustRecord(t, runtime.Command(dotnettest.Target(t, "Rules", dotnettest.Options{}), what))
+				var found []brokenRule
+				shown := newSandbox(t).run("report", recorded.session, "rules", "--json")
+				if err := json.Unmarshal([]byte(shown.stdout), &found); err != nil {
+					t.Fatal(err, shown.stderr)
+				}
+				return found
+			}
+			deserved := judged("deserved")
+			for _, id := range lookalikes {
+				for _, n := range []string{"1", "2", "3"} {
+					name := "Deserved." + className(id) + n
+					if !slices.ContainsFunc(deserved, func(b brokenRule) bool {
+						return b.Rule == id && strings.HasPrefix(b.Function, name)
+					}) {
+						t.Errorf("%s: nothing found in %s", id, name)
+					}
+				}
+			}
+			for _, b := range judged("alike") {
+				if slices.Contains(lookalikes, b.Rule) && strings.HasPrefix(b.Function, "Alike."+className(b.Rule)) ||
+					b.Rule == "equality-allocates" || b.Rule == "linq" {
+					t.Errorf("%s: found in %s: %s", b.Rule, b.Function, b.Evidence)
+				}
+			}
+		})
+	}
+}

@@ -52,7 +52,7 @@ type context struct {
 	files     rows[session.FileID, session.SourceFile]
 	// The places are read only by the views that show them.
 	lifetimes    shownLifetimes
-	statics      *analysis.Statics // of findings
+	holders      *analysis.Holders // of findings
 	lines        rows[session.LineID, session.Line]
 	instructions rows[session.InstructionID, session.Instruction]
 }

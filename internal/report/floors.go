@@ -25,7 +25,8 @@ func Floors() []Floor {
 		{"where threads are blocked", fmt.Sprintf("%s; %s, or %s; %d %%", ms(leastBlocked),
 			q.Count(leastWaits).Of("wait"), ms(longWait), rules.LeastPercent), rules.OfElapsed},
 		{"database commands and HTTP requests", fmt.Sprintf("%s; %s", ms(leastBlocked), tenth), rules.OfDuration},
-		{"where bytes are allocated", fmt.Sprintf("%s; %s", mb, tenth), rules.OfBytes},
+		{"where bytes are allocated", fmt.Sprintf("%s in all; %s", mb, tenth), rules.OfBytes},
+		{"which static field holds most of a heap", fmt.Sprintf("%s in all; %s", mb, tenth), rules.OfAlive},
 		{"which calls have the largest parts", fmt.Sprintf("%s, or %s of CPU time; %s", mb, ms(leastWork), tenth),
 			rules.OfBytes + ", or CPU time"},
 	}

@@ -117,6 +117,8 @@ const (
 	FindingNothing       NoteKind = "nothing"        // nothing was recorded
 	FindingNothingInside NoteKind = "nothing-inside" // patterns
 	FindingAllocations   NoteKind = "allocations"    // the share of bytes, a type, and a place
+	// the share of a heap of which there is a snapshot, bytes, a static field, and what it holds
+	FindingHeld NoteKind = "held"
 	// of what, the share, how much, what was done, where, and the largest parts
 	FindingSpot NoteKind = "spot"
 	FindingWork NoteKind = "work" // the share of CPU time, the time, and a place

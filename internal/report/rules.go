@@ -37,9 +37,12 @@ func (c *context) Type(id session.TypeID) string { return c.shortTypeName(id) }
 // Function is the name of a function without parameters.
 func (c *context) Function(id session.FunctionID) string { return c.frameName(id) }
 
-// Static is the name of the static field that retains most of a type, and how many bytes of it.
-func (c *context) Static(id session.TypeID) (string, q.Bytes) {
-	f, bytes := c.statics.Holder(id)
+// Place is the name of a place, as in sentences.
+func (c *context) Place(p analysis.Place) string { return c.placeText(p) }
+
+// Holder is the name of the static field that retains most objects of a type from a place, and how many bytes of them.
+func (c *context) Holder(from analysis.Place, id session.TypeID) (string, q.Bytes) {
+	f, bytes := c.holders.Holder(from, id)
 	if f == nil {
 		return "", 0
 	}
@@ -89,7 +92,7 @@ func (c *context) judge(o *Options) ([]Row, *rules.Result, error) {
 	if err := c.readLines(); err != nil {
 		return nil, nil, err
 	}
-	if c.statics, err = analysis.ReadStatics(c.source.Session()); err != nil {
+	if c.holders, err = c.source.Holders(); err != nil {
 		return nil, nil, err
 	}
 	var rows []Row
@@ -149,7 +152,7 @@ func unjudged(result *rules.Result) []Note {
 
 // said is a finding in a sentence.
 func (c *context) said(r *Row) string {
-	if r.from == (analysis.Place{}) {
+	if r.from == (analysis.Place{}) || r.finding.IsWhole() {
 		return r.finding.evidence + "."
 	}
 	return c.placeText(r.from) + ": " + r.finding.evidence + "."
@@ -222,7 +225,7 @@ func (s *Summary) partOf(f *rules.Finding) Explains {
 	case rules.OfDuration:
 		cost := f.Waited
 		if f.Rule.Each > 0 {
-			cost = q.Nanoseconds(f.Amount.Allocations) * f.Rule.Each
+			cost = q.Nanoseconds(f.Calls) * f.Rule.Each
 		}
 		out.Share = q.PercentOf(cost, s.duration())
 	case rules.OfCPU:

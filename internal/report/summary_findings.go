@@ -74,6 +74,7 @@ func (s *Summary) addFindings(o Options) error {
 	}
 	s.findRules(judged)
 	s.findWaits(judged)
+	s.findHeld()
 	if err := s.findInteractions(); err != nil {
 		return err
 	}

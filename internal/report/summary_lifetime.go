@@ -16,7 +16,8 @@ type Lifetime struct {
 	Lifetime analysis.Lifetime
 	// Collections by the oldest generation of 0, 1 and 2 that they collected.
 	Collections    [3]q.Count
-	Pause, Longest q.Nanoseconds // all pauses together, and the longest
+	Pause, Longest q.Nanoseconds // all pauses together, and the longest, without Agent
+	Agent          q.Nanoseconds // clrprof's own work in them
 	LeftOut        q.Amount      // not the program's
 	Walked         q.Count       // collections that took longer because the runtime walked generation 0
 	Span           bool          // it is of a span of time, in which others die than are born
@@ -117,8 +118,10 @@ func (s *Summary) addLifetime(top int) error {
 	}
 	for _, g := range collections {
 		s.Lifetime.Collections[min(max(g.Generation, 0), 2)]++
-		s.Lifetime.Pause += g.Pause
-		s.Lifetime.Longest = max(s.Lifetime.Longest, g.Pause)
+		pause := g.Pause - g.Agent // clrprof's own work is none of the program's
+		s.Lifetime.Pause += pause
+		s.Lifetime.Longest = max(s.Lifetime.Longest, pause)
+		s.Lifetime.Agent += g.Agent
 	}
 	if s.Lifetime.Notes, err = s.context.lifetimeNotes(); err != nil {
 		return err
@@ -129,7 +132,11 @@ func (s *Summary) addLifetime(top int) error {
 		{analysis.SectionGrowing, "Only growing: alive at the end, and more of it from slice to slice", growingText},
 	} {
 		for _, key := range []string{section.key, analysis.UserSection(section.key)} {
-			table, err := s.partTable(top, lifetimes.Sections[key], section.text)
+			of := lifetimes.Sections[key].All
+			if section.text == wasteText { // also of user code the share is of all waste
+				of = lifetimes.Total.Dead[2]
+			}
+			table, err := s.partTable(top, lifetimes.Sections[key], section.text, of)
 			if err != nil {
 				return err
 			}
@@ -144,9 +151,11 @@ func (s *Summary) addLifetime(top int) error {
 	return nil
 }
 
-// partTable lists the sites by a part of their lifetimes, which takes the place of what they allocated. There can be
+// partTable lists the sites by a part of their lifetimes, which takes the place of what they allocated, with their
+// shares of what that is in all. There can be
 // millions of sites, so rows are made only of those that can be shown.
-func (s *Summary) partTable(top int, section analysis.LifetimeSection, text string) (*Table, error) {
+func (s *Summary) partTable(top int, section analysis.LifetimeSection, text string,
+	of q.Amount) (*Table, error) {
 	view := lifetimeView
 	view.build = func(b *builder) error {
 		more, hidden := int(section.Sites), section.All
@@ -158,7 +167,7 @@ func (s *Summary) partTable(top int, section analysis.LifetimeSection, text stri
 			}
 			row := b.groupRow(r.Group)
 			row.function = b.madeBy(row.function, row.from)
-			row.values, row.lifetime, row.part = both(r.Part), &r.Lifetime, section.All
+			row.values, row.lifetime, row.part = both(r.Part), &r.Lifetime, of
 			list = append(list, row)
 			more, hidden = more-1, hidden.Sub(r.Part)
 		}
@@ -176,7 +185,7 @@ func (s *Summary) partTable(top int, section analysis.LifetimeSection, text stri
 		}
 	}
 	if text == wasteText {
-		table.waste = section.All
+		table.waste = of
 	}
 	table.Notes, table.Losses, table.Next, table.TextColumns = nil, nil, nil, s.columns(text)
 	return table, nil

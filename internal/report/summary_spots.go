@@ -171,9 +171,6 @@ func (s *Summary) findAllocations() error {
 	s.mostBytes = most
 	for i := range list {
 		x := &list[i]
-		if q.Bytes(x.weight) < leastBytes {
-			continue
-		}
 		if s.Timing == nil {
 			s.spotsSaid = append(s.spotsSaid, x.from.Function)
 		}

@@ -46,7 +46,9 @@ func TestSpots(t *testing.T) {
 			"spot all bytes 93.75 % 2.86 MiB made in Program.F1 Program.cs:11 25.00 %, Program.cs:12 25.00 %, " +
 				"Program.cs:13 25.00 %, … 1 more"}},
 		"a function of which a line has half": {[]made{{1, 11, 8}, {1, 12, 4}, {1, 13, 4}}, []string{
-			"spot all bytes 50.00 % 1.53 MiB made at Program.F1 Program.cs:11 Thing0 6.25 %, Thing1 6.25 %, Thing2 6.25 %, … 5 more"}},
+			"spot all bytes 50.00 % 1.53 MiB made at Program.F1 Program.cs:11 Thing0 6.25 %, Thing1 6.25 %, Thing2 6.25 %, … 5 more",
+			"spot all bytes 25.00 % 781.25 KiB made at Program.F1 Program.cs:12 Thing0 6.25 %, Thing1 6.25 %, Thing2 6.25 %, … 1 more",
+			"spot all bytes 25.00 % 781.25 KiB made at Program.F1 Program.cs:13 Thing0 6.25 %, Thing1 6.25 %, Thing2 6.25 %, … 1 more"}},
 		"nowhere": {func() (out []made) {
 			for f := range int64(12) {
 				out = append(out, made{f, 11, 1})

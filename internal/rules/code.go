@@ -18,8 +18,14 @@ const leastPercent = 1
 
 // reach reports whether an amount is at the limits.
 func (l limits) reach(a, all q.Amount) bool {
-	return a.Allocations >= l.objects && a.Bytes >= l.bytes &&
+	return a.Allocations >= l.objects && a.Bytes >= l.bytes && a.Bytes >= l.each*q.Bytes(a.Allocations) &&
 		(!l.share || a.Allocations*100 >= all.Allocations*leastPercent || a.Bytes*100 >= all.Bytes*leastPercent)
+}
+
+// by is the function that was called for most objects of a type.
+type by struct {
+	most     q.Bytes
+	function session.FunctionID
 }
 
 // about makes the find of a rule about objects that user code made, or had made: those of one place together. part is
@@ -27,30 +33,39 @@ func (l limits) reach(a, all q.Amount) bool {
 func about(least limits, part func(*facts, *analysis.Use) q.Amount, says func(*Finding, Names) string) finder {
 	search := func(f *facts, r *Rule) search {
 		var found []Finding
-		var most q.Bytes // of one use of the last place
+		types, by := map[session.TypeID]q.Amount{}, map[session.TypeID]by{} // of the last place
 		add := func(u *analysis.Use) {
 			if u.Type == 0 {
 				return
 			}
 			amount := part(f, u)
-			if amount.IsZero() {
+			if amount.IsZero() || least == often && f.startsHost(u) {
 				return
 			}
 			if n := len(found); n == 0 || found[n-1].From != u.From { // places come one after the other
-				found, most = append(reached(found, least, f), Finding{Rule: r, From: u.From, says: says}), 0
+				found = append(reached(found, least, f), Finding{Rule: r, From: u.From, says: says})
+				clear(types)
+				clear(by)
 			}
 			x := &found[len(found)-1]
 			x.Amount = x.Amount.Add(amount)
-			if x.Type == 0 || amount.Bytes > most {
-				most, x.Type, x.Function = amount.Bytes, u.Type, 0
+			types[u.Type] = types[u.Type].Add(amount)
+			if of := by[u.Type]; of.most <= amount.Bytes {
+				of.most, of.function = amount.Bytes, 0
 				if len(u.Chain) > 0 {
-					x.Function = u.Chain[0]
+					of.function = u.Chain[0]
 				}
+				by[u.Type] = of
+			}
+			if sum := types[u.Type]; x.Type == 0 || x.Type == u.Type || sum.Bytes > x.OfType.Bytes {
+				x.Type, x.OfType, x.Function = u.Type, sum, by[u.Type].function
 			}
 		}
 		return search{add, func() []Finding { return reached(found, least, f) }}
 	}
-	place := func(sum *analysis.PlaceSum, all q.Amount) bool { return least.reach(sum.All, all) }
+	most := least // that a part of a place can be
+	most.each = 0
+	place := func(sum *analysis.PlaceSum, all q.Amount) bool { return most.reach(sum.All, all) }
 	return finder{search: search, says: says, floor: least.String(), place: place}
 }
 
@@ -74,7 +89,8 @@ func (f finder) markedOnly() finder {
 func (f *facts) wanted() *analysis.UsesOf {
 	return &analysis.UsesOf{
 		Type: func(id session.TypeID) bool {
-			return f.trait(id) == session.TraitException || f.typeName(id) == regexType
+			return f.trait(id) == session.TraitException || f.typeName(id) == regexType || f.isTrace(id) ||
+				f.typeName(id) == compiledType
 		},
 		Large: largeFrom,
 		Place: func(sum *analysis.PlaceSum, born q.Amount) bool {
@@ -107,11 +123,23 @@ func born(is func(*facts, *analysis.Use) bool) func(*facts, *analysis.Use) q.Amo
 
 // objects is the evidence of most rules: how many objects of which type, and what called made them.
 func objects(x *Finding, n Names) string {
-	text := fmt.Sprintf("%s, %s, most of them %s", x.Amount.Allocations.Of("object"), x.Amount.Bytes, n.Type(x.Type))
+	text := fmt.Sprintf("%s, %s%s", x.Amount.Allocations.Of("object"), x.Amount.Bytes, ofType(x, n))
 	if x.Function != 0 {
 		text += " by " + n.Function(x.Function)
 	}
 	return text
+}
+
+// ofType says of which type the objects of a finding are, and how many of them.
+func ofType(x *Finding, n Names) string {
+	switch {
+	case x.OfType == x.Amount:
+		return ", of type " + n.Type(x.Type)
+	case x.OfType.Bytes*2 >= x.Amount.Bytes:
+		return fmt.Sprintf(", most of it of type %s (%s)", n.Type(x.Type), x.OfType.Allocations.Of("object"))
+	}
+	return fmt.Sprintf(", the largest part of type %s (%s, %s)", n.Type(x.Type), x.OfType.Allocations.Of("object"),
+		x.OfType.Bytes)
 }
 
 // Limits of what is about time.

@@ -11,18 +11,19 @@ import (
 // facts is what rules look at.
 type facts struct {
 	*analysis.Uses
-	types     rowsByID[session.TypeID, *session.Type]
-	functions rowsByID[session.FunctionID, string] // names as in metadata, with their types
-	gcs       []session.GC
-	last      map[session.GCID]bool // of gcs: clrprof asked for them, each when its process ended
-	pinned    q.Count               // Σ over collections
-	detailed  q.Count               // collections of which pinned is known
-	duration  q.Nanoseconds         // of the processes, together
-	params    map[session.ParamsArray]bool
-	reads     []processCalls
-	writes    []processCalls
-	processOf rowsByID[session.FunctionID, session.ProcessID]
-	older     map[data]bool // than which the session is
+	types      rowsByID[session.TypeID, *session.Type]
+	functions  rowsByID[session.FunctionID, string] // names as in metadata, with their types
+	parameters rowsByID[session.FunctionID, string] // as in names
+	gcs        []session.GC
+	last       map[session.GCID]bool // of gcs: clrprof asked for them, each when its process ended
+	pinned     q.Count               // Σ over collections
+	detailed   q.Count               // collections of which pinned is known
+	duration   q.Nanoseconds         // of the processes, together
+	params     map[session.ParamsArray]bool
+	reads      []processCalls
+	writes     []processCalls
+	processOf  rowsByID[session.FunctionID, session.ProcessID]
+	older      map[data]bool // than which the session is
 }
 
 // olderThan says which data came after the session was recorded.
@@ -79,6 +80,8 @@ func gather(src *analysis.Source, asked func(*facts) *analysis.UsesOf) (*facts, 
 	}
 	for i := range functions {
 		f.functions.add(functions[i].ID, functions[i].MetadataName())
+		_, parameters, _ := strings.Cut(functions[i].Name, "(")
+		f.parameters.add(functions[i].ID, strings.TrimSuffix(parameters, ")"))
 		f.processOf.add(functions[i].ID, functions[i].Process)
 	}
 	if f.older, err = olderThan(src.Session()); err != nil {
@@ -190,6 +193,21 @@ func (f *facts) typeName(id session.TypeID) string {
 	}
 	return ""
 }
+
+// isTrace reports whether objects of a type are what the runtime keeps the stack of a thrown exception in: no exception
+// that is not thrown has one.
+func (f *facts) isTrace(id session.TypeID) bool {
+	t := f.types.get(id)
+	return t != nil && t.Name == "sbyte[]"
+}
+
+// startsHost reports whether a use is the start of a server or a host, which no line repeats.
+func (f *facts) startsHost(u *analysis.Use) bool {
+	return len(u.Chain) > 0 && isHost(f.function(u.Chain[0]))
+}
+
+var isHost = prefixed("Microsoft.AspNetCore.Builder.WebApplication", "Microsoft.AspNetCore.Hosting.",
+	"Microsoft.Extensions.Hosting.")
 
 func (f *facts) trait(id session.TypeID) string {
 	if t := f.types.get(id); t != nil {

@@ -27,7 +27,8 @@ const LeastPercent = 2
 type limits struct {
 	objects q.Count
 	bytes   q.Bytes
-	share   bool // of all objects or of all bytes at least leastPercent
+	each    q.Bytes // on average
+	share   bool    // of all objects or of all bytes at least leastPercent
 	waited  q.Nanoseconds
 	waits   q.Count       // that a wait is one of, unless
 	long    q.Nanoseconds // they take so long
@@ -42,6 +43,9 @@ func (l limits) String() string {
 	}
 	if l.bytes > 0 {
 		out = append(out, megabytes(l.bytes))
+	}
+	if l.each > 0 {
+		out = append(out, fmt.Sprintf("%s each, on average", l.each))
 	}
 	if l.share {
 		out = append(out, fmt.Sprintf("%d %% of all objects or bytes", leastPercent))

@@ -1,8 +1,10 @@
 package rules
 
 import (
+	"cmp"
 	"fmt"
 
+	"github.com/clrprof/clrprof/internal/analysis"
 	q "github.com/clrprof/clrprof/internal/quantity"
 	"github.com/clrprof/clrprof/internal/session"
 )
@@ -21,8 +23,82 @@ const (
 
 // whole is a finding about the program.
 func whole(r *Rule, a q.Amount, text string, args ...any) []Finding {
-	says := fmt.Sprintf(text, args...)
-	return []Finding{{Rule: r, Amount: a, says: func(*Finding, Names) string { return says }}}
+	return []Finding{{Rule: r, Amount: a, Text: fmt.Sprintf(text, args...)}}
+}
+
+// placed makes the find of a rule about the whole program that names a place: where most of a part of uses is, if that
+// is leastPercent of all bytes or objects. where begins what is said of it.
+func placed(floor, where string, part func(*facts, *analysis.Use) q.Amount,
+	find func(*facts, *Rule) []Finding) finder {
+	search := func(f *facts, r *Rule) search {
+		sums, of := map[analysis.Place]q.Amount{}, map[analysis.Place]session.TypeID{}
+		add := func(u *analysis.Use) {
+			if a := part(f, u); u.Type != 0 && !a.IsZero() {
+				if a.Bytes > sums[u.From].Bytes {
+					of[u.From] = u.Type
+				}
+				sums[u.From] = sums[u.From].Add(a)
+			}
+		}
+		return search{add, func() []Finding {
+			found := find(f, r)
+			if len(found) == 0 {
+				return nil
+			}
+			var most analysis.Place
+			for at, a := range sums {
+				if !isMuch(a, f.Total.Born) { // of others not all uses are made
+					continue
+				}
+				if m := sums[most]; a.Bytes > m.Bytes || a.Bytes == m.Bytes && before(at, most) {
+					most = at
+				}
+			}
+			found[0].From, found[0].Type = most, of[most]
+			return found
+		}}
+	}
+	place := func(sum *analysis.PlaceSum, all q.Amount) bool { return isMuch(sum.All, all) }
+	return finder{floor: floor, where: where, search: search, place: place}
+}
+
+// isMuch reports whether a part of all objects is worth to be looked at.
+func isMuch(part, all q.Amount) bool {
+	return part.Bytes*100 >= all.Bytes*leastPercent || part.Allocations*100 >= all.Allocations*leastPercent
+}
+
+// before orders places that are equal otherwise.
+func before(a, b analysis.Place) bool {
+	return cmp.Or(cmp.Compare(a.Function, b.Function), cmp.Compare(a.Line, b.Line)) < 0
+}
+
+// asking makes the find of a rule about the whole program that names the place with most calls of a function, which is
+// known where calls were timed.
+func asking(floor, where, function string, find func(*facts, *Rule) []Finding) finder {
+	is := func(name string) bool { return name == function }
+	return finder{floor: floor, where: where, calls: is, search: func(f *facts, r *Rule) search {
+		calls := map[analysis.Place]q.Count{}
+		add := func(u *analysis.Use) {
+			if u.Type == 0 && len(u.Chain) == 1 && is(f.function(u.Chain[0])) {
+				calls[u.From] += u.Calls
+			}
+		}
+		return search{add, func() []Finding {
+			found := find(f, r)
+			if len(found) == 0 {
+				return nil
+			}
+			for at, n := range calls {
+				if x := &found[0]; n > x.Calls || n == x.Calls && before(at, x.From) {
+					x.From, x.Calls = at, n
+				}
+			}
+			if found[0].Calls == 0 {
+				found[0].Text += "; a recording with --time has the line that calls " + function
+			}
+			return found
+		}}
+	}}
 }
 
 // program makes the find of a rule about the whole program.
@@ -41,49 +117,63 @@ func manyGen2Deaths(f *facts, r *Rule) []Finding {
 		q.PercentOf(dead.Bytes, all.Bytes), dead.Bytes)
 }
 
-// collections counts those of the program that it did not ask for, by generation, and those that it asked for, and adds
-// up their pauses without the agent's own work in them. The last one of a process is clrprof's.
-func (f *facts) collections() (of [3]q.Count, induced q.Count, pause q.Nanoseconds) {
+// pauses are collections, and how long the program stood still for them, without the agent's own work in them.
+type pauses struct {
+	of      [3]q.Count // that the program did not ask for, by generation
+	own     q.Nanoseconds
+	asked   q.Count // that it asked for
+	induced q.Nanoseconds
+}
+
+func (p *pauses) count() q.Count { return p.of[0] + p.of[1] + p.of[2] + p.asked }
+
+// collections adds up the program's. The last one of a process is clrprof's.
+func (f *facts) collections() (out pauses) {
 	for _, g := range f.gcs {
-		if f.last[g.ID] {
-			continue
-		}
-		pause += g.Pause - g.Agent
-		switch {
+		switch pause := g.Pause - g.Agent; {
+		case f.last[g.ID]:
 		case g.Induced:
-			induced++
-		case g.Generation >= 0 && g.Generation < int64(len(of)):
-			of[g.Generation]++
+			out.asked, out.induced = out.asked+1, out.induced+pause
+		default:
+			out.own += pause
+			if g.Generation >= 0 && g.Generation < int64(len(out.of)) {
+				out.of[g.Generation]++
+			}
 		}
 	}
-	return of, induced, pause
+	return out
 }
 
 func gcRate(f *facts, r *Rule) []Finding {
-	of, _, _ := f.collections()
-	if of[2] < leastGen2 || of[1] >= gen1PerGen2*of[2] {
+	p := f.collections()
+	if p.of[2] < leastGen2 || p.of[1] >= gen1PerGen2*p.of[2] {
 		return nil
 	}
-	return whole(r, q.Amount{}, "%s collections of generation 2 for %s of generation 1 and %s of generation 0", of[2],
-		of[1], of[0])
+	found := whole(r, q.Amount{}, "%s collections of generation 2 for %s of generation 1 and %s of generation 0", p.of[2],
+		p.of[1], p.of[0])
+	found[0].Waited = p.own
+	return found
 }
 
 func inducedGCs(f *facts, r *Rule) []Finding {
-	_, induced, _ := f.collections()
-	if induced < leastInduced {
+	p := f.collections()
+	if p.asked < leastInduced {
 		return nil
 	}
-	return whole(r, q.Amount{}, "the program asked for %s", induced.Of("collection"))
+	found := whole(r, q.Amount{}, "the program asked for %s, which took %s", p.asked.Of("collection"), p.induced)
+	found[0].Waited = p.induced
+	return found
 }
 
+// gcTime is about pauses of collections that the runtime chose: of others it is the rule induced-gcs.
 func gcTime(f *facts, r *Rule) []Finding {
-	of, induced, pause := f.collections()
-	if f.duration == 0 || pause < leastPaused || pause*100 < f.duration*leastPause {
+	p := f.collections()
+	if f.duration == 0 || p.own < leastPaused || p.own*100 < f.duration*leastPause {
 		return nil
 	}
 	found := whole(r, q.Amount{}, "%s of the time (%s, without clrprof's part) is spent in pauses of %s",
-		q.PercentOf(pause, f.duration), pause, (of[0] + of[1] + of[2] + induced).Of("collection"))
-	found[0].Waited = pause
+		q.PercentOf(p.own, f.duration), p.own, (p.count() - p.asked).Of("collection"))
+	found[0].Waited = p.own
 	return found
 }
 
@@ -95,21 +185,26 @@ func pinning(f *facts, r *Rule) []Finding {
 		f.detailed.Of("collection"))
 }
 
+// finalizable looks at how long the queue of the finalizer was: what is in it at one collection can be in it at the
+// next one, so lengths are not added up. What clrprof's own last collection finds is what the end of the program left.
 func finalizable(f *facts, r *Rule) []Finding {
-	var n q.Count
+	var most session.GC
 	for _, g := range f.gcs {
-		n += g.Finalizable
+		if !f.last[g.ID] && g.Finalizable > most.Finalizable {
+			most = g
+		}
 	}
-	if n < often.objects {
+	if most.Finalizable < often.objects {
 		return nil
 	}
-	return whole(r, q.Amount{}, "%s died and waited for their finalizers", n.Of("object"))
+	return whole(r, q.Amount{Allocations: most.Finalizable}, "%s waited for their finalizers after collection %d, the "+
+		"most of all collections", most.Finalizable.Of("object"), most.Number)
 }
 
 // died is the evidence of rules about what died.
 func died(generation int) func(*Finding, Names) string {
 	return func(x *Finding, n Names) string {
-		return fmt.Sprintf("%s (%s) of type %s died in %s", x.Amount.Bytes, x.Amount.Allocations.Of("object"),
-			n.Type(x.Type), session.GenerationName(int64(generation)))
+		return fmt.Sprintf("%s (%s) died in %s%s", x.Amount.Bytes, x.Amount.Allocations.Of("object"),
+			session.GenerationName(int64(generation)), ofType(x, n))
 	}
 }

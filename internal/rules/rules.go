@@ -45,7 +45,7 @@ type Rule struct {
 	Advice   string        // what to do
 	Waiting  bool          // it is about threads that wait
 	Of       Cost          // of which its findings are a part
-	Each     q.Nanoseconds // what one of its objects costs, by estimate; 0: that is known otherwise
+	Each     q.Nanoseconds // what one of its calls costs, by estimate; 0: that is known otherwise
 	needs    data
 	find     finder
 }
@@ -53,6 +53,7 @@ type Rule struct {
 // finder is how the findings of a rule are looked for.
 type finder struct {
 	search func(*facts, *Rule) search
+	where  string                                          // how a whole program's Evidence begins to say its place
 	floor  string                                          // from when on there is a finding
 	says   func(*Finding, Names) string                    // its evidence; nil: it is about the whole program
 	place  func(sum *analysis.PlaceSum, all q.Amount) bool // whether a place can break it; nil: none can
@@ -78,6 +79,8 @@ type Finding struct {
 	Function session.FunctionID // the framework function that From called; 0: From itself
 	Type     session.TypeID     // of most of the objects; 0: it is not about objects
 	Amount   q.Amount           // objects that it is about
+	OfType   q.Amount           // of these: of Type
+	Text     string             // of what is about the whole program: what is found, without its place
 	Calls    q.Count
 	Waited   q.Nanoseconds // without a processor
 	Waits    q.Count
@@ -88,12 +91,25 @@ type Finding struct {
 type Names interface {
 	Type(session.TypeID) string
 	Function(session.FunctionID) string
-	// Static is the static field that retains most of a type, and how much of it; "": it is not known of any.
-	Static(session.TypeID) (string, q.Bytes)
+	Place(analysis.Place) string
+	// Holder is the static field that retains most objects of a type from a place, and how much of them; "": it is not
+	// known of any.
+	Holder(analysis.Place, session.TypeID) (string, q.Bytes)
 }
 
-// Evidence says in a sentence what was found, without the place.
-func (f *Finding) Evidence(n Names) string { return f.says(f, n) }
+// Evidence says in a sentence what was found, without the place, but of the whole program with it.
+func (f *Finding) Evidence(n Names) string {
+	switch {
+	case f.Text == "":
+		return f.says(f, n)
+	case f.From.Function == 0:
+		return f.Text
+	}
+	return f.Text + "; " + f.Rule.find.where + " " + n.Place(f.From)
+}
+
+// IsWhole reports whether a finding is about the whole program, which its Evidence says with the place to begin at.
+func (f *Finding) IsWhole() bool { return f.Text != "" }
 
 // weight orders findings of one rule.
 func (f *Finding) weight() int64 {

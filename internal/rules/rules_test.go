@@ -37,13 +37,20 @@ func (n ids) Function(id session.FunctionID) string {
 	return fmt.Sprint(all[id-1].Name, errorText(err))
 }
 
-// Static returns the name of a static field.
-func (n ids) Static(id session.TypeID) (string, q.Bytes) {
-	statics, err := analysis.ReadStatics(n.s)
+// Place returns the name of a function.
+func (n ids) Place(p analysis.Place) string { return n.Function(p.Function) }
+
+// Holder returns the name of a static field.
+func (n ids) Holder(from analysis.Place, id session.TypeID) (string, q.Bytes) {
+	src, err := analysis.Open(n.s, analysis.Selection{})
 	if err != nil {
 		return err.Error(), 0
 	}
-	f, bytes := statics.Holder(id)
+	holders, err := src.Holders()
+	if err != nil {
+		return err.Error(), 0
+	}
+	f, bytes := holders.Holder(from, id)
 	if f == nil {
 		return "", 0
 	}
@@ -86,17 +93,19 @@ func judge(t *testing.T, b *sessiontest.Builder, disabled ...string) (found, unj
 func TestJudge(t *testing.T) {
 	found, unjudged := judge(t, sessiontest.Broken())
 	if diff := cmp.Diff([]string{
-		"boxing Till.Receipt.Build(int): 2,000 objects, 46.88 KiB, most of them System.Int32",
-		"boxing-keys Till.Program.Main(): 3,000 objects, 93.75 KiB, most of them Till.Key by " +
+		"boxing Till.Receipt.Build(int): 2,000 objects, 46.88 KiB, of type System.Int32",
+		"boxing-keys Till.Program.Main(): 3,000 objects, 93.75 KiB, of type Till.Key by " +
 			"System.Collections.Generic.Dictionary<Till.Key, int>.FindValue(Till.Key)",
-		"equality-allocates Till.Item.GetHashCode(): 1,500 objects, 58.59 KiB, most of them System.String",
-		"exceptions Till.Program.Main(): 150 objects, 17.58 KiB, most of them Till.Failure",
-		"gc-time : 22.50 % of the time (225.00 ms, without clrprof's part) is spent in pauses of 1 collection",
-		"many-gen2-deaths : 44.64 % of the bytes that died in generations 0 to 2 (1.23 MiB) died in generation 2",
-		"mid-life Till.Program.Main(): 1.23 MiB (15 objects) of type System.Byte[] died in gen 2",
-		"string-concat Till.Receipt.Build(int): 5,000 objects, 1.91 MiB, most of them System.String by " +
+		"equality-allocates Till.Item.GetHashCode(): 1,500 objects, 58.59 KiB, of type System.String",
+		"exceptions Till.Program.Main(): 150 objects, 17.58 KiB, of type Till.Failure; at most 150 of them thrown",
+		"gc-time Till.Receipt.Build(int): 22.50 % of the time (225.00 ms, without clrprof's part) is spent in pauses " +
+			"of 1 collection; most bytes are allocated at Till.Receipt.Build(int)",
+		"many-gen2-deaths Till.Program.Main(): 44.64 % of the bytes that died in generations 0 to 2 (1.23 MiB) died in " +
+			"generation 2; most of it was allocated at Till.Program.Main()",
+		"mid-life Till.Program.Main(): 1.23 MiB (15 objects) died in gen 2, of type System.Byte[]",
+		"string-concat Till.Receipt.Build(int): 5,000 objects, 1.91 MiB, of type System.String by " +
 			"string.Concat(string, string)",
-		"just-above-loh Till.Program.Main(): 20 objects of type System.Byte[], 86,000 B each on average",
+		"just-above-loh Till.Program.Main(): 20 objects, 86,000 B each on average, of type System.Byte[]",
 	}, found); diff != "" {
 		t.Errorf("findings (-want +have):\n%s", diff)
 	}
@@ -259,7 +268,7 @@ func TestLastCollection(t *testing.T) {
 		b := sessiontest.New()
 		p := b.Process("Short", 7)
 		b.Followed(p, last)
-		b.Collect(p, 2, true, 500_000_000, 400_000_000)
+		b.Collect(p, 2, last, 500_000_000, 400_000_000)
 		found, _ := judge(t, b)
 		if has := slices.ContainsFunc(found, func(f string) bool { return strings.HasPrefix(f, "gc-time ") }); has == last {
 			t.Errorf("clrprof's own: %v, found %q", last, found)

@@ -12,7 +12,7 @@ import (
 
 // Edition is that of the rules: what those of another one found in a session is not what these find. It becomes one
 // more whenever a session can be judged otherwise than before.
-const Edition = 6
+const Edition = 7
 
 // Complete completes a session as analysis.CompleteWith does, and with what the rules find in it. It tells how far it
 // is, in percent, and takes the sums of timings from who recorded them; both may be nil.
@@ -53,10 +53,7 @@ func (j *judged) rows() (rules []session.RuleJudged, findings []session.Finding)
 		f := &j.findings[i]
 		row := session.Finding{Position: int64(i) + 1, Rule: f.Rule.ID, FromFunction: f.From.Function,
 			FromLine: f.From.Line, Function: f.Function, Type: f.Type, Amount: f.Amount, Calls: f.Calls,
-			Waited: f.Waited, Waits: f.Waits}
-		if f.From == (analysis.Place{}) {
-			row.Text = f.Evidence(nil) // of the whole program, which has no names
-		}
+			Waited: f.Waited, Waits: f.Waits, Text: f.Text, OfType: f.OfType}
 		findings = append(findings, row)
 	}
 	return rules, findings
@@ -93,9 +90,10 @@ func stored(s *session.Session) (*judged, error) {
 		}
 		f := Finding{Rule: &all[at], From: analysis.Place{Function: r.FromFunction, Line: r.FromLine},
 			Function: r.Function, Type: r.Type, Amount: r.Amount, Calls: r.Calls, Waited: r.Waited, Waits: r.Waits,
-			says: all[at].find.says}
-		if f.From == (analysis.Place{}) {
-			f.says = func(*Finding, Names) string { return r.Text }
+			Text: r.Text, OfType: r.OfType, says: all[at].find.says}
+		if f.says == nil && f.Text == "" {
+			return nil, fmt.Errorf("session %s: %w: a finding of rule %.40q has no text", s.Path(),
+				session.ErrCorrupt, r.Rule)
 		}
 		out.findings = append(out.findings, f)
 	}

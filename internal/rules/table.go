@@ -14,28 +14,26 @@ import (
 // that does not.
 var all = []Rule{
 	{ID: "many-gen2-deaths", Severity: Warning, Of: OfBytes, needs: lifetimes,
-		find: program(fmt.Sprintf("%s; %d %% of the bytes that died in generations 0 to 2",
-			megabytes(leastBytes), leastGen2Percent),
-			manyGen2Deaths),
+		find: placed(fmt.Sprintf("%s; %d %% of the bytes that died in generations 0 to 2",
+			megabytes(leastBytes), leastGen2Percent), "most of it was allocated at", diedOld, manyGen2Deaths),
 		Title: "Many objects die in generation 2",
 		Advice: "Objects that live for some seconds are copied twice and then need a full collection. Let them die " +
 			"sooner, or keep and reuse them. lifetime --by site --sort gen2_bytes lists them."},
 	{ID: "gc-rate", Severity: Warning, Of: OfDuration, needs: lifetimes,
-		find: program(fmt.Sprintf("%d collections of generation 2, and fewer than %d of generation 1 for each",
-			leastGen2, gen1PerGen2),
-			gcRate),
+		find: placed(fmt.Sprintf("%d collections of generation 2, and fewer than %d of generation 1 for each",
+			leastGen2, gen1PerGen2), "most of what only these free was allocated at", diedOld, gcRate),
 		Title: "Collections of generation 2 are frequent",
 		Advice: "A healthy program has at least five collections of generation 1 for one of generation 2. Look for " +
 			"large objects (loh-churn) and for what dies in generation 2 (mid-life)."},
 	{ID: "gc-time", Severity: Warning, Of: OfDuration, needs: lifetimes,
-		find: program(fmt.Sprintf("%d ms; %d %% of the run", int64(leastPaused)/1e6, leastPause),
-			gcTime),
+		find: placed(fmt.Sprintf("%d ms; %d %% of the run, without collections that the program asks for",
+			int64(leastPaused)/1e6, leastPause), "most bytes are allocated at", allBorn, gcTime),
 		Title: "Pauses of collections take much of the time",
 		Advice: "Allocate less, and keep less alive while much is allocated. functions and types show where. " +
 			"Pauses also contain what the runtime does to report survivors while lifetimes are recorded."},
-	{ID: "induced-gcs", Severity: Information, Of: OfDuration, needs: lifetimes,
-		find: program(fmt.Sprintf("%d collections", leastInduced),
-			inducedGCs),
+	{ID: "induced-gcs", Severity: Warning, Of: OfDuration, needs: lifetimes,
+		find: asking(fmt.Sprintf("%d collections", leastInduced), "most calls of GC.Collect are at",
+			"System.GC.Collect", inducedGCs),
 		Title:  "The program asks for collections",
 		Advice: "Let the runtime decide when to collect: GC.Collect promotes short-lived objects."},
 	{ID: "pinning", Severity: Information, Of: OfAlive, needs: lifetimes,
@@ -45,8 +43,8 @@ var all = []Rule{
 		Advice: "Pin for a short time, or allocate long-lived buffers with GC.AllocateArray(pinned: true). " +
 			"survivors shows which roots pin."},
 	{ID: "finalizer-queue", Severity: Information, Of: OfBytes, needs: lifetimes,
-		find: program(often.objects.Of("object"),
-			finalizable),
+		find: placed(often.objects.Of("object")+" after one collection", "most objects with finalizers are made at",
+			born(finalized), finalizable),
 		Title:  "Many objects wait to be finalized",
 		Advice: "Dispose of objects with finalizers: an object that is finalized survives one more collection."},
 	{ID: "mid-life", Severity: Warning, Of: OfBytes, needs: lifetimes,
@@ -72,9 +70,7 @@ var all = []Rule{
 		Title:  "Objects are just large enough for the large object heap",
 		Advice: "Keep buffers below 85,000 bytes, header included, so that they die young."},
 	{ID: "finalizers", Severity: Information, Of: OfBytes, needs: memory,
-		find: about(often, born(func(f *facts, u *analysis.Use) bool {
-			return f.trait(u.Type) == session.TraitFinalizer
-		}), objects),
+		find:  about(often, born(finalized), objects),
 		Title: "Many objects have finalizers", Advice: "Such objects take longer to allocate and, unless disposed of, survive one more collection. Reuse them, or hold the resource in a SafeHandle that is created less often."},
 	{ID: "boxing", Severity: Warning, Of: OfBytes, needs: memory, find: about(often, born(boxes), objects),
 		Title: "Value types are boxed", Advice: "Use generic collections and methods, string interpolation instead " +
@@ -89,9 +85,9 @@ var all = []Rule{
 		Advice: "These are called for every look-up: compare fields, combine hashes with HashCode.Combine, and box " +
 			"nothing."},
 	{ID: "string-concat", Severity: Warning, Of: OfBytes, needs: memory,
-		find:   about(often, born(calling(isConcat)), objects),
-		Title:  "Strings are concatenated again and again",
-		Advice: "In a loop each + copies the whole text: use StringBuilder, string.Create or string.Join."},
+		find:   about(longStrings, born(concat), objects),
+		Title:  "Long strings are concatenated again and again",
+		Advice: "Each + copies the whole text: use StringBuilder, string.Create or string.Join."},
 	{ID: "string-format", Severity: Information, Of: OfBytes, needs: memory,
 		find:  about(often, born(calling(isFormat)), objects),
 		Title: "Strings are formatted often", Advice: "Write to a span or a reused StringBuilder, or format only " +
@@ -126,9 +122,7 @@ var all = []Rule{
 		Title:  "Collections grow step by step",
 		Advice: "Give the capacity when the collection is created: each step copies all elements to an array of twice the size."},
 	{ID: "exceptions", Severity: Warning, Of: OfDuration, Each: 10_000, needs: memory,
-		find: about(limits{objects: 100},
-			born(func(f *facts, u *analysis.Use) bool { return f.trait(u.Type) == session.TraitException }),
-			objects).markedOnly(),
+		find:   about(limits{objects: leastThrown}, born(isException), thrown).markedOnly().thrownOnly(),
 		Title:  "Exceptions are thrown often",
 		Advice: "Use TryParse, TryGetValue and the like: an exception costs about 10 µs, and its stack trace."},
 	{ID: "regex-in-loop", Severity: Warning, Of: OfBytes, needs: memory,
@@ -137,6 +131,11 @@ var all = []Rule{
 		}), objects).markedOnly(),
 		Title:  "Regular expressions are constructed again and again",
 		Advice: "Construct the Regex once, in a static field, or use [GeneratedRegex]."},
+	{ID: "expression-compile", Severity: Warning, Of: OfBytes, needs: memory,
+		find:  about(limits{objects: 10}, born(compiles), compiledExpressions).markedOnly(),
+		Title: "Expressions are compiled again and again",
+		Advice: "Compile an expression once, and keep the delegate: compiling takes some 100 µs, and code that stays " +
+			"for as long as the delegate."},
 	{ID: "reflection", Severity: Information, Of: OfBytes, needs: memory,
 		find:   about(often, born(calling(isReflection)), objects),
 		Title:  "Reflection in a hot path",
@@ -173,6 +172,17 @@ func calling(is func(string) bool) func(*facts, *analysis.Use) bool {
 	return func(f *facts, u *analysis.Use) bool { return f.calls(u, is) }
 }
 
+// finalized reports whether objects have finalizers.
+func finalized(f *facts, u *analysis.Use) bool { return f.trait(u.Type) == session.TraitFinalizer }
+
+// allBorn takes all objects.
+func allBorn(_ *facts, u *analysis.Use) q.Amount { return u.Born }
+
+// diedOld takes what died where only collections of generation 2 look.
+func diedOld(_ *facts, u *analysis.Use) q.Amount {
+	return u.Dead[2].Add(u.Dead[session.GenerationLarge])
+}
+
 func growing(f *facts, u *analysis.Use) q.Amount {
 	if !u.Growing {
 		return q.Amount{}
@@ -181,10 +191,10 @@ func growing(f *facts, u *analysis.Use) q.Amount {
 }
 
 func alive(x *Finding, n Names) string {
-	text := fmt.Sprintf("%s (%s) of type %s are alive, and their number fell in no slice of time",
-		x.Amount.Bytes, x.Amount.Allocations.Of("object"), n.Type(x.Type))
-	if field, bytes := n.Static(x.Type); field != "" {
-		text += fmt.Sprintf("; in the snapshot of the heap, the static field %s retains %s of that type", field, bytes)
+	text := fmt.Sprintf("%s (%s) are alive, and their number fell in no slice of time%s", x.Amount.Bytes,
+		x.Amount.Allocations.Of("object"), ofType(x, n))
+	if field, bytes := n.Holder(x.From, x.Type); field != "" {
+		text += fmt.Sprintf("; in the snapshot of the heap, the static field %s retains %s of these", field, bytes)
 	}
 	return text
 }
@@ -201,8 +211,8 @@ func justLarge(f *facts, u *analysis.Use) bool {
 }
 
 func average(x *Finding, n Names) string {
-	return fmt.Sprintf("%s of type %s, %s each on average", x.Amount.Allocations.Of("object"), n.Type(x.Type),
-		(x.Amount.Bytes / q.Bytes(max(1, x.Amount.Allocations))).Exact())
+	return fmt.Sprintf("%s, %s each on average%s", x.Amount.Allocations.Of("object"),
+		(x.Amount.Bytes / q.Bytes(max(1, x.Amount.Allocations))).Exact(), ofType(x, n))
 }
 
 // isEquality reports whether a method compares objects.
@@ -218,19 +228,64 @@ func isEnumerator(f *facts, u *analysis.Use) bool {
 }
 
 func boxes(f *facts, u *analysis.Use) bool {
-	return f.trait(u.Type) == session.TraitValue && len(u.Chain) == 0 && !isEquality(f.method(u.From.Function)) &&
+	return f.trait(u.Type) == session.TraitValue && len(u.Chain) == 0 && !equality(f, u) &&
 		!isEnumerator(f, u)
 }
 
+// boxedKeys are boxes that collections make of their keys and elements; what they box for the text of an exception is
+// none.
 func boxedKeys(f *facts, u *analysis.Use) bool {
-	return f.trait(u.Type) == session.TraitValue && !isEnumerator(f, u) &&
+	return f.trait(u.Type) == session.TraitValue && !isEnumerator(f, u) && !f.calls(u, isThrower) &&
 		f.calls(u, prefixed("System.Collections.Generic.", "System.Collections.Hashtable.", "System.Array.Sort",
 			"System.Array.IndexOf"))
 }
 
-func equality(f *facts, u *analysis.Use) bool { return isEquality(f.method(u.From.Function)) }
+// isThrower reports whether a function throws an exception for others.
+func isThrower(name string) bool {
+	return strings.HasPrefix(name[strings.LastIndex(name, ".")+1:], "Throw")
+}
 
-func isConcat(name string) bool { return name == "System.String.Concat" }
+// equality reports whether it is in a method that compares or hashes objects, by its name and its parameters: one of
+// the same name that takes pointers is called by no collection.
+func equality(f *facts, u *analysis.Use) bool {
+	method := f.method(u.From.Function)
+	return isEquality(method) && comparesObjects(method, f.parameters.get(u.From.Function))
+}
+
+// mostCompared is how many objects the methods that collections call are given, at most.
+var mostCompared = map[string]int{"GetHashCode": 1, "Equals": 2, "CompareTo": 1, "Compare": 2}
+
+// comparesObjects reports whether a method with these parameters, as in its name, can be called by collections.
+func comparesObjects(method, parameters string) bool {
+	n := 0
+	if parameters != "" {
+		n = strings.Count(parameters, ", ") + 1
+	}
+	return n <= mostCompared[method] && !strings.Contains(parameters, "*")
+}
+
+// longStrings is for texts that are so long that copying them costs.
+var longStrings = limits{objects: 1000, each: 256, share: true}
+
+// concat reports whether user code concatenates strings: not the framework for it.
+func concat(f *facts, u *analysis.Use) bool {
+	return len(u.Chain) > 0 && f.function(u.Chain[0]) == "System.String.Concat"
+}
+
+func isException(f *facts, u *analysis.Use) bool { return f.trait(u.Type) == session.TraitException }
+
+// compiledType is the type of which an expression that is compiled makes one object.
+const compiledType = "System.Reflection.Emit.DynamicMethod"
+
+// compiledExpressions is the evidence of the rule about them.
+func compiledExpressions(x *Finding, n Names) string {
+	return x.Amount.Allocations.Of("expression") + " compiled by " + n.Function(x.Function)
+}
+
+// compiles reports whether an expression is compiled, one for each object that counts.
+func compiles(f *facts, u *analysis.Use) bool {
+	return f.typeName(u.Type) == compiledType && f.calls(u, prefixed("System.Linq.Expressions."))
+}
 
 var isFormat = prefixed("System.String.Format", "System.Text.StringBuilder.AppendFormat",
 	"System.Runtime.CompilerServices.DefaultInterpolatedStringHandler.",
@@ -253,8 +308,14 @@ func isGrowth(name string) bool {
 		"IncreaseCapacity", "PushWithResize", "AddIfNotPresentWithResize"}, method)
 }
 
+// linq reports whether operators of LINQ made it. Expressions, and what "dynamic" does with them, are no queries.
 func linq(f *facts, u *analysis.Use) bool {
-	return strings.HasPrefix(f.typeName(u.Type), "System.Linq.") || f.calls(u, prefixed("System.Linq.Enumerable"))
+	if f.calls(u, prefixed("System.Linq.Expressions.", "Microsoft.CSharp.RuntimeBinder.")) {
+		return false
+	}
+	name := f.typeName(u.Type)
+	return strings.HasPrefix(name, "System.Linq.") && !strings.HasPrefix(name, "System.Linq.Expressions.") ||
+		f.calls(u, prefixed("System.Linq.Enumerable"))
 }
 
 func enumerators(f *facts, u *analysis.Use) bool { return isEnumerator(f, u) && !linq(f, u) }

@@ -381,6 +381,7 @@ type Finding struct {
 	Waited q.Nanoseconds
 	Waits  q.Count
 	Text   string
+	OfType q.Amount // of these: of Type
 }
 
 // ThreadValue is a row of the table thread_value.

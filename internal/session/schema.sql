@@ -562,7 +562,9 @@ CREATE TABLE finding (              -- and what they found
   calls             INTEGER NOT NULL,
   waited_ns         INTEGER NOT NULL, -- without a processor
   waits             INTEGER NOT NULL,
-  text              TEXT NOT NULL     -- of what is about the whole program
+  text              TEXT NOT NULL,    -- of what is about the whole program
+  type_objects      INTEGER NOT NULL DEFAULT 0, -- of these: objects of the type, and their bytes; 0: in an older session
+  type_bytes        INTEGER NOT NULL DEFAULT 0
 );
 
 -- Times: what the probes added is taken out (overhead_…) and calls that had not ended are in it; exact sums of

@@ -143,7 +143,7 @@ func TestTables(t *testing.T) {
 	tableTest(t, w, causeTotalTable, w.CauseTotals, CauseTotal{PartOutside, 7, amount})
 	tableTest(t, w, causeTable, w.Causes, Cause{1, 3, 4, 5, 6, amount})
 	tableTest(t, w, ruleJudgedTable, w.RulesJudged, RuleJudged{"linq", 1, 2})
-	tableTest(t, w, findingTable, w.Findings, Finding{1, "linq", 4, 5, 6, 3, amount, 7, 8, 9, "much"})
+	tableTest(t, w, findingTable, w.Findings, Finding{1, "linq", 4, 5, 6, 3, amount, 7, 8, 9, "much", amount})
 	tableTest(t, w, summarySectionTable, w.SummarySections, SummarySection{"growing", 7, amount})
 	tableTest(t, w, summarySiteTable, w.SummarySites,
 		SummarySite{"growing", 1, 1, 2, 3, 4, 5, amount, amount.Add(amount), [Generations]q.Amount{amount, 4: amount}})

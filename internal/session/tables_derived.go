@@ -99,4 +99,5 @@ var findingTable = tableOf("finding", func(c *cells, r *Finding) {
 	integer(c, &r.Waited)
 	integer(c, &r.Waits)
 	c.text(&r.Text)
+	amount(c, &r.OfType)
 })

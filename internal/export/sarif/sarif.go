@@ -104,7 +104,7 @@ type names struct {
 	functions map[session.FunctionID]*session.Function
 	lines     map[session.LineID]*session.Line
 	files     map[session.FileID]string
-	statics   *analysis.Statics
+	holders   *analysis.Holders
 }
 
 // Type returns the name of a type.
@@ -125,16 +125,20 @@ func (n *names) Function(id session.FunctionID) string {
 	return ""
 }
 
-// Static returns the name of the static field that retains most of a type, and how many bytes of it.
-func (n *names) Static(id session.TypeID) (string, q.Bytes) {
-	f, bytes := n.statics.Holder(id)
+// Place returns the name of a place: its function.
+func (n *names) Place(p analysis.Place) string { return n.Function(p.Function) }
+
+// Holder returns the name of the static field that retains most objects of a type from a place, and how many bytes.
+func (n *names) Holder(from analysis.Place, id session.TypeID) (string, q.Bytes) {
+	f, bytes := n.holders.Holder(from, id)
 	if f == nil {
 		return "", 0
 	}
 	return n.Type(f.Type) + "." + f.Member(), bytes
 }
 
-func read(s *session.Session) (*names, error) {
+func read(src *analysis.Source) (*names, error) {
+	s := src.Session()
 	types, err := s.Types()
 	if err != nil {
 		return nil, err
@@ -151,9 +155,9 @@ func read(s *session.Session) (*names, error) {
 	if err != nil {
 		return nil, err
 	}
-	statics, err := analysis.ReadStatics(s)
+	holders, err := src.Holders()
 	n := &names{map[session.TypeID]*session.Type{}, map[session.FunctionID]*session.Function{},
-		map[session.LineID]*session.Line{}, map[session.FileID]string{}, statics}
+		map[session.LineID]*session.Line{}, map[session.FileID]string{}, holders}
 	for i := range types {
 		n.types[types[i].ID] = &types[i]
 	}
@@ -180,7 +184,7 @@ func Write(w io.Writer, s *session.Session, sel analysis.Selection, disabled []s
 	if err != nil {
 		return err
 	}
-	n, err := read(s)
+	n, err := read(src)
 	if err != nil {
 		return err
 	}

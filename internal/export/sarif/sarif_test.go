@@ -79,7 +79,7 @@ func TestWrite(t *testing.T) {
 		"boxing-keys Till.Program.Main():+3 file:///src/Till/Program.cs",
 		"equality-allocates Till.Item.GetHashCode():+2 file:///src/Till/Item.cs",
 		"exceptions Till.Program.Main():+4 file:///src/Till/Program.cs",
-		"gc-time ", "many-gen2-deaths ",
+		"gc-time Till.Receipt.Build(int):+2 file:///src/Till/Receipt.cs", "many-gen2-deaths Till.Program.Main():+5 file:///src/Till/Program.cs",
 		"mid-life Till.Program.Main():+5 file:///src/Till/Program.cs",
 		"string-concat Till.Receipt.Build(int):+2 file:///src/Till/Receipt.cs",
 		"just-above-loh Till.Program.Main():+5 file:///src/Till/Program.cs",

@@ -84,8 +84,12 @@ func (s summary) lifetimeFacts(fact func(key, format string, args ...any)) {
 	if l == nil {
 		return
 	}
-	fact("gcs", "%s (%s gen 0, %s gen 1, %s gen 2), pauses %s, the longest %s", l.All(), l.Collections[0],
-		l.Collections[1], l.Collections[2], l.Pause, l.Longest)
+	agent := ""
+	if l.Agent > 0 {
+		agent = fmt.Sprintf("; clrprof's part, %s, is not in them", l.Agent)
+	}
+	fact("gcs", "%s (%s gen 0, %s gen 1, %s gen 2), pauses %s, the longest %s%s", l.All(), l.Collections[0],
+		l.Collections[1], l.Collections[2], l.Pause, l.Longest, agent)
 	s.diedFact(fact)
 	if !l.Waste().IsZero() {
 		fact("waste", "%s survived generations 0 and 1 and died in 2", bytesExactly(l.Waste().Bytes))

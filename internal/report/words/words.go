@@ -145,6 +145,7 @@ var sentences = map[report.NoteKind]string{
 	report.FindingAllCode:  "Of all code: %s of all bytes are of type %s, and %s are allocated by %s.",
 	report.FindingInteractions: "Database commands and HTTP requests took %s in all, in a recording of %s (%s calls; the " +
 		"view interactions lists them). The largest part is %s: %s, called in %s.",
+	report.FindingHeld: "%s of the heap at its snapshot (%s) is held by the static field %s: %s.",
 	report.FindingRule: "%[1]s: %[2]s (%[4]s of %[5]s; rule %[3]s)",
 }
 

@@ -34,6 +34,7 @@ func Broken() *Builder {
 	b.Allocate(1, main, key, 3000, 96_000, Frame{entry, 13}, Frame{find, 0})
 	b.Allocate(1, main, str, 1500, 60_000, Frame{entry, 13}, Frame{find, 0}, Frame{hash, 7})
 	b.Allocate(1, main, failure, 150, 18_000, Frame{entry, 14})
+	b.Allocate(1, main, b.Type(core, "sbyte[]"), 150, 15_000, Frame{entry, 14}) // where they were thrown
 	old := b.Allocate(1, main, buffer, 20, 1_720_000, Frame{entry, 15})
 	gc := b.Collect(p, 2, false, 500_000_000, 300_000_000)
 	b.Die(1, text, gc, 0, 4000, 1_600_000)

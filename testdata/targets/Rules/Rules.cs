@@ -1,7 +1,7 @@
 // For each rule a function that breaks it, and one that does the same work and does not. The functions are named after the
 // ids of the rules. Arguments: broken (all that break rules about objects and collections), sound (all that do not), time
-// (both, of the rules about time), pauses (of which too much of the time is collections), or buffered (that reads and
-// writes files, and not in small pieces).
+// (both, of the rules about time), pauses (of which too much of the time is collections), buffered (that reads and
+// writes files, and not in small pieces), or deserved and alike: see Alike.cs.
 using System;
 using System.Collections.Generic;
 using System.Diagnostics;
@@ -25,6 +25,8 @@ static class Program
             case "sound": Keeps.All(); break;
             case "time": Breaks.Times(); Keeps.Times(); break;
             case "pauses": Breaks.GCTime(); break;
+            case "deserved": Deserved.All(); break;
+            case "alike": Alike.All(); break;
             case "buffered": Keeps.SmallReads(); Keeps.SmallWrites(); break;
             default: return 2;
         }
@@ -37,6 +39,7 @@ static class Sink
 {
     public static object Kept; // what is put here is on the heap
     public static int Sum;
+    public static string Text = "abc";
 }
 
 static class Breaks
