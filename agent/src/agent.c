@@ -11,6 +11,7 @@
 #include "changeable.h"
 #include "control.h"
 #include "dormant.h"
+#include "ending.h"
 #include "events.h"
 #include "instrument.h"
 #include "interactions.h"
@@ -148,6 +149,7 @@ static uint32_t start_recording(void)
     low |= rejit_begin(agent_info, callback_table);
     if (arena.header->data != 0 && (arena.header->data & WIRE_DATA_TIME) == 0)
         low |= user_frames_keep(agent_info, callback_table);
+    low |= lifetime_on ? ending_watch(agent_info, callback_table) : 0;
     time_installed(callback_table);
 #ifdef CLRPROF_ORACLE
     oracle_install(callback_table);

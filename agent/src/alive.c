@@ -1,4 +1,4 @@
-/* What is alive after the last garbage collection: how many objects of each site and birth, in each generation. */
+/* What is alive after the last garbage collection, or when the program began to end: how many objects of each site and birth, in each generation. */
 #include "arena.h"
 #include "collection.h"
 #include "heap.h"
@@ -11,12 +11,15 @@ struct cohort { /* objects of one site and one birth in one generation */
     uint64_t objects, bytes;
 };
 
+static uint32_t only_since; /* the others are reported already */
+static uint32_t beginning;  /* number of the collection if the program goes on, 0: it is the last one */
+
 static void report_cohort(const struct cohort *c, uint32_t generation)
 {
     struct {
-        uint32_t site, generation, born, reserved;
+        uint32_t site, generation, born, beginning;
         uint64_t objects, bytes;
-    } alive = {c->site, generation, c->born, 0, c->objects, c->bytes};
+    } alive = {c->site, generation, c->born, beginning, c->objects, c->bytes};
     if (c->objects != 0 && !arena_log(WIRE_RECORD_ALIVE, &alive, sizeof alive))
         loss(WIRE_LOSS_LIFETIME_FULL, c->objects, c->bytes);
 }
@@ -35,7 +38,7 @@ static void report_alive_in(uint32_t generation, struct cohort *slots)
         for (uintptr_t at = heap_next(b->start, b->used); at < b->used; at = heap_next(at, b->used)) {
             const struct shadow *s = heap_find(at);
             uint64_t bytes = (uint64_t)s->size << 3;
-            if ((s->site & SHADOW_PENDING) != 0 || s->site == SHADOW_LEFT_OUT) { /* a thread stopped before it knew the site, which has no object to report either */
+            if ((s->site & SHADOW_PENDING) != 0 || !shadow_has_site(s->site) || s->born < only_since) { /* a thread stopped before it knew the site, which has no object to report either */
                 at += bytes == 0 ? 8 : bytes;
                 continue;
             }
@@ -53,18 +56,22 @@ static void report_alive_in(uint32_t generation, struct cohort *slots)
         report_cohort(&slots[i], generation);
 }
 
-void alive_report(void)
+void alive_report(bool last)
 {
     struct cohort *slots = private_alloc(COHORT_SLOTS * sizeof *slots);
     if (slots == NULL) {
         loss(WIRE_LOSS_LIFETIME_FULL, 0, 0);
         return;
     }
+    only_since = last ? arena.header->ending_gc : 0;
+    beginning = last ? 0 : gc.number;
     arena_lock();
     for (uint32_t generation = 0; generation < WIRE_GENERATION_COUNT; generation++)
         report_alive_in(generation, slots);
-    __atomic_store_n(&arena.header->alive_known, 1, __ATOMIC_RELAXED);
-    __atomic_fetch_add(&code_epoch, 1, __ATOMIC_RELEASE); /* no thread counts what it allocates from here on */
+    if (last) {
+        __atomic_store_n(&arena.header->alive_known, 1, __ATOMIC_RELAXED);
+        __atomic_fetch_add(&code_epoch, 1, __ATOMIC_RELEASE); /* no thread counts what it allocates from here on */
+    }
     arena_unlock();
     private_free(slots, COHORT_SLOTS * sizeof *slots);
 }

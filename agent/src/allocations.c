@@ -10,6 +10,7 @@
 #include "calls.h"
 #include "control.h"
 #include "dormant.h"
+#include "ending.h"
 #include "events.h"
 #include "heap.h"
 #include "lifetime.h"
@@ -85,6 +86,7 @@ static struct class_info *class_of(struct thread *t, uintptr_t class_id, uintptr
     read_layout(c, object);
     c->type = type_of_class(class_id);
     reachable_note_class(class_id, c->type);
+    ending_note_class(class_id, c->type);
     if (c->type != 0)
         c->class_id = class_id;
     return c;

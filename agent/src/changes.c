@@ -142,7 +142,7 @@ struct population changes_report(uint32_t gc, bool must, uint32_t *from)
     }
     uint64_t doublings = reported / (arena.header->memory_limit / CHANGES_SHARE);
     uint32_t spacing = 1u << (doublings < MAX_SPACING ? doublings : MAX_SPACING);
-    bool now = !full && (must || gc - since >= spacing);
+    bool now = !full && (must || (gc - since >= spacing && arena.header->ending_gc == 0)); /* see ending.c */
     struct population born = {0, 0}, before = earlier;
     batch.gc = gc;
     for (uint32_t number = newest, next; number != 0; number = next) {

@@ -12,7 +12,7 @@ struct collection { /* the record in the making, laid out as in the log behind i
     uint32_t number, collected, induced, finalizable, pinned, since;
     uint64_t suspend_ns, start_ns, end_ns, done_ns;
     struct {
-        struct population before, dead, promoted, after;
+        struct population before, dead, promoted, after, freed;
     } generations[WIRE_GENERATION_COUNT];
 };
 
@@ -25,6 +25,7 @@ extern struct collection gc;
 extern struct list gc_ranges;            /* struct range */
 extern struct list gc_before, gc_after;  /* struct bound: where generations were, and are */
 extern bool gc_lost;                     /* what became of some objects is not known, and nothing is followed any more */
+extern bool gc_goes_on;              /* the program does, after a collection that says what is alive */
 extern bool gc_marks_survivors;          /* in their shadow */
 extern struct population gc_live[WIRE_GENERATION_COUNT]; /* after the last GC; since this one started, also those in large */
 
@@ -52,9 +53,10 @@ void walk_give_back(void);
 void walk_collection(void); /* when it has ended */
 void walk_next_time(void);  /* the next GC must be walked as a whole */
 void walk_count_other(const struct shadow *s);
+struct wire_ages *walk_ages_of(struct wire_site_deaths *deaths); /* NULL: no room */
 void walk_let_die(struct shadow *s, uint32_t was, uint32_t is); /* a survivor, in these generations, is dead after all */
 
 /* alive.c */
-void alive_report(void); /* what is alive after the last GC */
+void alive_report(bool last); /* what is alive after this GC; last: nothing is counted any more */
 
 #endif

@@ -15,7 +15,8 @@
  *
  * The end: the runtime shuts EventPipe down before the profiler. The agent has a provider of its own, in a session of its
  * own, older than that of the events; sessions are stopped in the order of their age, each notifies its providers. So the
- * agent hears of the end while events still come, and has its last collection then, which keeps finalizers from running (reachable.c). Once it heard, no flag is cleared.
+ * agent hears of the end while events still come, and has its last collection then, which keeps finalizers from running
+ * (reachable.c). Once it heard, no flag is cleared.
  *
  * A process that is recorded later, and again, has no such provider, which could not be taken back: if the process ends while it is
  * recorded, its last collection comes after EventPipe's end, and walks. When the recording ends, so does the session.

@@ -15,6 +15,7 @@
 #include "changes.h"
 #include "collection.h"
 #include "control.h"
+#include "ending.h"
 #include "events.h"
 #include "heap.h"
 #include "reachable.h"
@@ -29,11 +30,15 @@
 #include <pthread.h>
 #include <signal.h>
 #include <string.h>
+#include <time.h>
+
+#define LONGEST_WAIT_NS UINT64_C(5000000000) /* for the collection at the beginning of the end; a heap of 10 GB takes some seconds */
 
 static void *info;
 bool lifetime_on;
 static bool left_out_lost; /* an object that is not the program's is not followed: no number has it, and none may lack it */
 static bool final_wanted, final_now, final_early, is_last, looked_at;
+static uint32_t beginning; /* WIRE_ENDING_… of a collection that is asked for because the program begins to end, 0: none is */
 static bool collecting; /* between GarbageCollectionStarted and Finished: a runtime that loses one of them does no harm */
 static uint32_t lock_word; /* ranges come from several threads at once */
 static uint32_t first, first_ended; /* collections that are recorded, 0: all; of those, how many have ended */
@@ -41,7 +46,7 @@ static struct list large = {.size = sizeof(uintptr_t)}; /* objects of LARGE_BYTE
 static struct population known;                         /* of those born since: those in large, by place */
 static struct population pending;                       /* what had no site at the end of the last GC */
 uint32_t gc_number;
-bool gc_lost, gc_marks_survivors;
+bool gc_lost, gc_marks_survivors, gc_goes_on;
 struct collection gc;
 struct list gc_ranges = {.size = sizeof(struct range)};
 struct list gc_before = {.size = sizeof(struct bound)}, gc_after = {.size = sizeof(struct bound)};
@@ -142,6 +147,18 @@ static void count_large(void)
     large.n = 0;
 }
 
+/* Is this the collection that says what is alive when the program begins to end? One that was taken for that may not have been. */
+static bool begin_end(void)
+{
+    uint32_t was = arena.header->ending_gc;
+    bool asked = lifetime_on && !is_last && (gc.collected & 4) != 0 && __atomic_load_n(&beginning, __ATOMIC_ACQUIRE) != 0;
+    if (was != 0 && lifetime_on && asked)
+        ending_take_back();
+    else if (was != 0 && lifetime_on)
+        ending_check(gc.start_ns);
+    return asked;
+}
+
 static hresult gc_started(void *self, int32_t n, const int32_t *collected, uint32_t reason)
 {
     (void)self;
@@ -159,12 +176,13 @@ static hresult gc_started(void *self, int32_t n, const int32_t *collected, uint3
         gc.collected |= collected[i] != 0 ? 1u << i : 0;
     gc_ranges.n = 0;
     is_last = lifetime_on && __atomic_load_n(&final_now, __ATOMIC_ACQUIRE) && (gc.collected & 4) != 0;
-    bool snapshot = lifetime_on && snapshot_begin(gc.number, gc.collected, is_last);
-    looked_at = survival_begin(gc.number, gc.collected, gc.induced != 0 || is_last, snapshot);
+    gc_goes_on = begin_end();
+    bool whole = is_last || gc_goes_on, snapshot = lifetime_on && snapshot_begin(gc.number, gc.collected, whole);
+    looked_at = survival_begin(gc.number, gc.collected, gc.induced != 0 || whole, snapshot);
     if (lifetime_on && !generations_ask(&gc_before))
         gc_lost = true;
-    if (is_last)
-        reachable_begin(final_early);
+    if (whole)
+        reachable_begin(gc_goes_on || final_early);
     count_large();
     gc_marks_survivors = false; /* if all is collected, all that is alive has survived */
     for (uint64_t i = 0; i < gc_before.n && looked_at; i++)
@@ -296,7 +314,7 @@ static hresult gc_finished(void *self)
     gc.end_ns = monotonic_ns();
     if (lifetime_on)
         walk_collection();
-    if (is_last)
+    if (is_last || gc_goes_on)
         reachable_end();
     if (snapshot_writing)
         snapshot_end_objects();
@@ -307,9 +325,9 @@ static hresult gc_finished(void *self)
     gc.since = gc.number;
     gc.pinned = survival_pinned();
     if (lifetime_on)
-        count_uncollected(count_born(is_last));
-    if (lifetime_on && is_last)
-        alive_report();
+        count_uncollected(count_born(is_last || gc_goes_on));
+    if (lifetime_on && (is_last || gc_goes_on))
+        alive_report(is_last);
     gc.done_ns = monotonic_ns();
     arena_lock();
     if (arena_log(WIRE_RECORD_GC, &gc, sizeof gc))
@@ -318,6 +336,9 @@ static hresult gc_finished(void *self)
         loss(WIRE_LOSS_LIFETIME_FULL, 0, 0);
     arena_unlock();
     gc.suspend_ns = 0;
+    if (lifetime_on && gc_goes_on)
+        ending_begin(gc.number, __atomic_exchange_n(&beginning, 0, __ATOMIC_ACQ_REL));
+    gc_goes_on = false;
     stop_after_first();
     if (is_last)
         events_end();
@@ -343,23 +364,27 @@ static void *last_gc(void *unused)
 
 /* ForceGC is refused inside a callback; a thread of the agent's own may ask for it while the callback waits. It is asked for by one
  * thread at a time: a recording can end just when the process does. */
-static void have_last_gc(void)
+static bool start_gc(pthread_t *thread, void *(*gc_on_thread)(void *))
 {
     sigset_t all, old;
-    pthread_t thread;
-    if (!lifetime_on || arena.header->alive_known != 0)
-        return;
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &old);
-    int rc = pthread_create(&thread, NULL, last_gc, NULL);
+    int rc = pthread_create(thread, NULL, gc_on_thread, NULL);
     pthread_sigmask(SIG_SETMASK, &old, NULL);
-    if (rc == 0)
+    return rc == 0;
+}
+
+static void have_last_gc(void)
+{
+    pthread_t thread;
+    if (lifetime_on && arena.header->alive_known == 0 && start_gc(&thread, last_gc))
         pthread_join(thread, NULL);
 }
 
+static pthread_mutex_t one = PTHREAD_MUTEX_INITIALIZER;
+
 static void end(bool early)
 {
-    static pthread_mutex_t one = PTHREAD_MUTEX_INITIALIZER;
     if (!lifetime_on || !final_wanted)
         return;
     pthread_mutex_lock(&one);
@@ -379,6 +404,41 @@ void lifetime_end_early(void)
     end(true);
 }
 
+static uint32_t sign_seen, begun; /* begun: the thread is done */
+
+/* As in last_gc: ForceGC may be content with a collection that began before. */
+static void *first_gc_of_end(void *unused)
+{
+    pthread_mutex_lock(&one);
+    if (lifetime_on && arena.header->alive_known == 0 && reachable_can_hold()) {
+        __atomic_store_n(&beginning, sign_seen, __ATOMIC_RELEASE);
+        for (uint32_t i = 0; i < 2 && __atomic_load_n(&beginning, __ATOMIC_ACQUIRE) != 0; i++)
+            ((hresult(*)(void *))(*(void *const *const *)info)[INFO_FORCE_GC])(info);
+        __atomic_store_n(&beginning, 0, __ATOMIC_RELEASE);
+    }
+    pthread_mutex_unlock(&one);
+    __atomic_store_n(&begun, 1, __ATOMIC_RELEASE);
+    return unused;
+}
+
+void lifetime_begin_end(uint32_t sign)
+{
+    static const struct timespec moment = {0, 200000};
+    pthread_t thread;
+    uint32_t none = 0;
+    if (!lifetime_on || !final_wanted || !__atomic_compare_exchange_n(&sign_seen, &none, sign, false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
+        return; /* another thread's sign is being dealt with */
+    __atomic_store_n(&begun, 0, __ATOMIC_RELEASE);
+    if (start_gc(&thread, first_gc_of_end))
+        pthread_detach(thread);
+    else
+        __atomic_store_n(&begun, 1, __ATOMIC_RELEASE);
+    for (uint64_t until = monotonic_ns() + LONGEST_WAIT_NS; __atomic_load_n(&begun, __ATOMIC_ACQUIRE) == 0 && monotonic_ns() < until;)
+        nanosleep(&moment, NULL);
+    if (__atomic_load_n(&begun, __ATOMIC_ACQUIRE) != 0)
+        __atomic_store_n(&sign_seen, 0, __ATOMIC_RELEASE); /* else it is late, and may still come */
+}
+
 void lifetime_let_go(void)
 {
     word_lock(&lock_word);
@@ -392,6 +452,7 @@ void lifetime_give_back(void)
     collecting = false;
     walk_give_back();
     reachable_give_back();
+    ending_give_back();
     generations_give_back();
     list_give_back(&gc_ranges);
     list_give_back(&gc_before);

@@ -13,6 +13,13 @@ struct thread;
 #define SHADOW_REACHED 0x10000000u  /* see reachable.c */
 #define SHADOW_SITE 0x0FFFFFFFu     /* 250 million sites are 8 GB of them */
 #define SHADOW_LEFT_OUT SHADOW_SITE /* no site: an object that is not the program's, see events.c */
+#define SHADOW_COUNTED (SHADOW_SITE - 1) /* no site any more: it counts as dead, and lives, see reachable.c */
+
+/* Does the site of a shadow, without marks, say whose it is? */
+static inline bool shadow_has_site(uint32_t site)
+{
+    return site < SHADOW_COUNTED;
+}
 
 struct bound { /* of a generation: one of its regions, or its part of a segment */
     uintptr_t start, end; /* end: of what it may hold */
@@ -41,6 +48,9 @@ uint32_t lifetime_event_mask(void);
 void lifetime_install(void **callbacks);
 /* The last garbage collection, if it is wanted and was not there yet. */
 void lifetime_end(void);
+/* The program begins to end, by WIRE_ENDING_…: waits, but not for ever, for a collection that says what is alive then. On a thread of the
+ * program's that runs no managed code. */
+void lifetime_begin_end(uint32_t sign);
 void lifetime_end_early(void); /* while finalizers can still run: only if none runs because of it */
 /* Notes an object before its site is known, since finding that can let a garbage collection move it. */
 void lifetime_note_pending(struct thread *t, uintptr_t object, uint64_t bytes);

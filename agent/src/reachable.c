@@ -8,7 +8,7 @@
  * the collection has stopped all threads and has not marked anything yet, and given up when it is over: to the program nothing
  * has happened to these objects. What a root leads to that is not such a handle, nor the finalizer's queue, is alive. What only
  * those lead to is not, and counts as dead in this collection, as it would without a finalizer. Its shadow goes, so that nothing
- * else counts it.
+ * else counts it; if the program goes on (ending.c), it stays without a site, so that later collections know the object.
  *
  * In a collection that comes when the finalizer's thread is done (the runtime calls Shutdown after that) nothing is held: the
  * roots of the finalizer's queue take the place of the handles.
@@ -112,10 +112,13 @@ bool reachable_can_hold(void)
 
 /* ── at the start of the collection ─────────────────────────────────────────────────────────────────────────── */
 
-/* An object that is about to get its site is its thread's, and one that is not the program's has the framework's finalizer. */
+/* An object that is about to get its site is its thread's, and one that is not the program's has the framework's finalizer. That of one
+ * that was counted as dead when the program began to end can be any. */
 static bool can_be_queued(uintptr_t object, const struct shadow *s)
 {
-    if ((s->site & SHADOW_PENDING) != 0 || s->site == SHADOW_LEFT_OUT || !has_finalizer(arena.sites[s->site - 1].type))
+    if ((s->site & SHADOW_PENDING) != 0 || s->site == SHADOW_LEFT_OUT)
+        return false;
+    if (s->site == SHADOW_COUNTED ? (**(const uint32_t *const *)object & HAS_FINALIZER) == 0 : !has_finalizer(arena.sites[s->site - 1].type))
         return false;
     return (((const uint32_t *)object)[-1] & FINALIZER_RUN) == 0;
 }
@@ -313,7 +316,7 @@ static void let_die_all(void)
     for (uint64_t i = 0; i < dying.n; i++) {
         uintptr_t object = ((const uintptr_t *)dying.items)[i];
         struct shadow *s = heap_find(object);
-        if (s == NULL || (s->site & SHADOW_PENDING) != 0 || (s->site & SHADOW_SITE) == SHADOW_LEFT_OUT)
+        if (s == NULL || (s->site & SHADOW_PENDING) != 0 || !shadow_has_site(s->site & SHADOW_SITE))
             continue;
         walk_let_die(s, generation_of(&gc_before, place_before(object), &was), generation_of(&gc_after, object, &is));
     }

@@ -111,6 +111,12 @@ void snapshot_put(const void *bytes, uint64_t n)
     }
 }
 
+void snapshot_end_again(void)
+{
+    if (first_gc == 0)
+        taken = false;
+}
+
 void snapshot_ask(bool now)
 {
     __atomic_store_n(&asked, now, __ATOMIC_RELEASE);

@@ -8,6 +8,7 @@ struct bound;
 
 /* Directory, where it is written, stays the caller's; which one: see CLRPROF_SNAPSHOT, NULL: none. */
 void snapshot_init(void *info, const char *directory, const char *which);
+void snapshot_end_again(void); /* the one of the end was not of the end; while all threads are stopped */
 void snapshot_ask(bool now); /* one, of the next full collection, or none any more */
 bool snapshot_begin(uint32_t number, uint32_t collected, bool last); /* is it taken in this collection? */
 extern bool snapshot_writing;

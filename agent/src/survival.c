@@ -132,7 +132,7 @@ static void count_roots(uint32_t gc, struct reported_roots *slots)
         if ((s->site & SHADOW_PENDING) != 0)
             continue; /* its site is not known yet */
         uint32_t site = s->site & SHADOW_SITE;
-        if (site == SHADOW_LEFT_OUT)
+        if (!shadow_has_site(site))
             continue;
         struct reported_roots *slot = &slots[(site * 31 + r->kind * 7 + r->flags * 3 + function * 17) % SLOTS];
         if (slot->site != site || slot->kind != r->kind || slot->flags != r->flags || slot->function != function) {
@@ -158,7 +158,7 @@ static void count_reason(uint32_t gc, struct shadow *s, bool all_survived, struc
     uint32_t reason = (flags & SHADOW_SURVIVED) == 0 && !all_survived ? 0 : (flags & SHADOW_ROOTED) != 0 ? 1 : 2;
     if ((flags & (SHADOW_SURVIVED | SHADOW_ROOTED)) != 0) /* most have none, and are not written to */
         s->site &= ~(SHADOW_SURVIVED | SHADOW_ROOTED);
-    if ((flags & SHADOW_PENDING) != 0 || site == SHADOW_LEFT_OUT)
+    if ((flags & SHADOW_PENDING) != 0 || !shadow_has_site(site))
         return; /* its site is not known yet, or it has none */
     struct reported_why *slot = &slots[site % SLOTS];
     if (slot->site != site) {

@@ -17,6 +17,7 @@
 #include "changes.h"
 #include "collection.h"
 #include "control.h"
+#include "ending.h"
 #include "heap.h"
 #include "threads.h"
 
@@ -26,6 +27,7 @@
 #define DENSE_BYTES 256u /* objects that are larger on average are walked faster than they are erased */
 #endif
 #define NOT_DEAD WIRE_GENERATION_COUNT /* in a struct dead: objects that are alive, or are not of generation 0 */
+#define FREED 0x100u /* with a generation: what was alive when the program began to end */
 #define DEAD_SLOTS 4096u                       /* direct-mapped: 96 KiB, of the second cache */
 
 struct moved { /* an object between its old and its new place */
@@ -39,6 +41,7 @@ static bool walk_next;          /* the next GC must walk */
 static struct list stayed = {.size = sizeof(uintptr_t)}; /* objects that the last GC left in generation 0 */
 static struct list staying = {.size = sizeof(uintptr_t)}; /* and those that this one leaves there */
 static uint64_t next_stayed;
+static uint32_t beginning; /* number of the collection at which the program began to end, 0: it did not */
 static struct list moves = {.size = sizeof(struct moved)};
 static struct list ends = {.size = sizeof(uint64_t)}; /* when each GC ended */
 
@@ -65,7 +68,7 @@ void walk_next_time(void)
 /* An object that was born since the last GC is not among those that died in generation 0. */
 void walk_count_other(const struct shadow *s)
 {
-    if ((s->site & SHADOW_PENDING) != 0 || s->site == SHADOW_LEFT_OUT)
+    if ((s->site & SHADOW_PENDING) != 0 || !shadow_has_site(s->site))
         return; /* it is not counted as born yet, or never */
     struct wire_site_deaths *deaths = &arena.deaths[(s->site & SHADOW_SITE) - 1];
     deaths->other_objects++;
@@ -95,7 +98,7 @@ static uint64_t end_of(uint32_t number)
     return number - 1 < ends.n ? ((const uint64_t *)ends.items)[number - 1] : 0;
 }
 
-static struct wire_ages *ages_of(struct wire_site_deaths *deaths)
+struct wire_ages *walk_ages_of(struct wire_site_deaths *deaths)
 {
     struct wire_ages *all = (struct wire_ages *)(void *)(arena.base + arena.header->regions[WIRE_REGION_AGES].offset);
     if (deaths->ages == 0 && arena_has_room(ROOM_AGES)) {
@@ -113,12 +116,20 @@ static struct wire_ages *ages_of(struct wire_site_deaths *deaths)
 /* Counts the dead of one site that lie together; for those that survived a GC count_age has been called. */
 static void count_dead(uint32_t site, uint32_t generation, uint64_t objects, uint64_t bytes)
 {
-    if (objects == 0 || site == SHADOW_LEFT_OUT)
+    bool freed = (generation & FREED) != 0;
+    generation &= ~FREED;
+    if (objects == 0 || ((site & SHADOW_PENDING) == 0 && !shadow_has_site(site)))
         return;
     population_add(&gc.generations[generation].before, objects, bytes);
     population_add(&gc.generations[generation].dead, objects, bytes);
+    if (freed)
+        population_add(&gc.generations[generation].freed, objects, bytes);
     if ((site & SHADOW_PENDING) != 0)
         return; /* cannot be: its thread holds it */
+    if (freed) {
+        ending_count_freed(site, generation, objects, bytes);
+        return;
+    }
     struct wire_site_deaths *deaths = &arena.deaths[site - 1];
     deaths->dead_objects[generation] += objects;
     __atomic_store_n(&deaths->dead_bytes[generation], deaths->dead_bytes[generation] + bytes, __ATOMIC_RELEASE); /* as the reader takes them */
@@ -127,9 +138,13 @@ static void count_dead(uint32_t site, uint32_t generation, uint64_t objects, uin
 
 static void count_age(const struct shadow *s, uint32_t survived)
 {
-    if ((s->site & SHADOW_PENDING) != 0 || s->site == SHADOW_LEFT_OUT)
+    if ((s->site & SHADOW_PENDING) != 0 || !shadow_has_site(s->site))
         return;
-    struct wire_ages *ages = ages_of(&arena.deaths[s->site - 1]);
+    if (s->born < beginning) {
+        ending_count_age(s->site, gc_bucket(survived), time_bucket(gc.end_ns - end_of(s->born + 1)));
+        return;
+    }
+    struct wire_ages *ages = walk_ages_of(&arena.deaths[s->site - 1]);
     if (ages == NULL) {
         loss(WIRE_LOSS_AGES, 1, (uint64_t)s->size << 3); /* it counts as dead, without an age */
         return;
@@ -147,7 +162,7 @@ static COLD void note_damage(void)
 /* Can the shadow of an object that has died say so? */
 static bool is_site(uint32_t site)
 {
-    return (site & SHADOW_PENDING) != 0 || site == SHADOW_LEFT_OUT || (uint64_t)site * sizeof(struct wire_site) <= arena.header->regions[WIRE_REGION_SITES].used;
+    return (site & SHADOW_PENDING) != 0 || !shadow_has_site(site) || (uint64_t)site * sizeof(struct wire_site) <= arena.header->regions[WIRE_REGION_SITES].used;
 }
 
 /* The dead are counted together, by site and generation, before the deaths of their sites are touched: programs with many types take turns
@@ -159,13 +174,19 @@ static struct dead {
 
 static void report_dead(struct dead *d)
 {
-    if (d->generation != NOT_DEAD) {
+    if (d->generation != NOT_DEAD) { /* with FREED, too */
         count_dead(d->site, d->generation, d->objects, d->bytes);
     } else if (d->objects != 0) {
         arena.deaths[d->site - 1].other_objects += d->objects;
         arena.deaths[d->site - 1].other_bytes += d->bytes;
     }
     d->objects = d->bytes = 0;
+}
+
+/* The generation that an object counts in that has died: see ending.c. */
+static uint32_t died_in(const struct shadow *s, uint32_t generation)
+{
+    return s->born < beginning ? generation | FREED : generation;
 }
 
 static struct dead *dead_of(uint32_t site, uint32_t generation)
@@ -197,12 +218,13 @@ static uint64_t walk_dead_words(uint32_t *chunk, uint64_t from, uint64_t n, uint
             i = heap_skip(chunk, i, n);
             continue;
         }
-        if (s->site != d->site) {
+        uint32_t in = died_in(s, generation);
+        if (s->site != d->site || in != d->generation) {
             if (UNLIKELY(!is_site(s->site))) {
                 note_damage();
                 return n;
             }
-            d = dead_of(s->site, generation);
+            d = dead_of(s->site, in);
         }
         uint64_t size = s->size;
         if (UNLIKELY(size == 0)) {
@@ -233,7 +255,7 @@ static void erase_dead(uintptr_t at, uintptr_t end)
             note_damage();
             return;
         }
-        struct dead *d = dead_of(s->site, 0);
+        struct dead *d = dead_of(s->site, died_in(s, 0));
         count_age(s, gc.number - 1 - s->born);
         d->objects++;
         d->bytes += (uint64_t)s->size << 3;
@@ -276,8 +298,11 @@ void walk_let_die(struct shadow *s, uint32_t was, uint32_t is)
     uint32_t site = s->site & SHADOW_SITE;
     if (s->born != gc.number - 1)
         count_age(&(struct shadow){site, s->size, s->born}, gc.number - 1 - s->born);
-    count_dead(site, was, 1, bytes);
-    *s = (struct shadow){0, 0, 0};
+    count_dead(site, died_in(s, was), 1, bytes);
+    if (gc_goes_on)
+        s->site = SHADOW_COUNTED;
+    else
+        *s = (struct shadow){0, 0, 0};
 }
 
 /* ── the survivors ──────────────────────────────────────────────────────────────────────────────────────────── */
@@ -328,7 +353,7 @@ static void count_passed(void)
 
 static void count_newborn(const struct shadow *s)
 {
-    if ((s->site & SHADOW_PENDING) != 0 || s->site == SHADOW_LEFT_OUT)
+    if ((s->site & SHADOW_PENDING) != 0 || !shadow_has_site(s->site))
         return;
     struct dead *d = dead_of(s->site, NOT_DEAD);
     d->objects++;
@@ -362,7 +387,7 @@ static uintptr_t walk_neighbours(uintptr_t at, uintptr_t end, struct part *p)
             break;
         if (UNLIKELY(size == 0))
             note_damage();
-        if (LIKELY((s->site & SHADOW_SITE) != SHADOW_LEFT_OUT)) {
+        if (LIKELY(shadow_has_site(s->site & SHADOW_SITE))) {
             p->runs.objects++;
             p->runs.bytes += size << 3;
         }
@@ -496,6 +521,7 @@ void walk_collection(void)
     if (list_reserve(&ends, ends.n + 1))
         ((uint64_t *)ends.items)[ends.n++] = gc.end_ns;
     moves.n = 0;
+    beginning = arena.header->ending_gc;
     if (!generations_ask(&gc_after) || !list_sort(&gc_ranges))
         gc_lost = true;
     pass_old = !gc_marks_survivors && !objects_were_lost();

@@ -145,6 +145,8 @@
 #define WIRE_INTERACTION_HTTP 0x2u /* a request */
 #define WIRE_MAX_INTERACTION_TEXT 0x1000u /* UTF-16 units of one text */
 #define WIRE_CHANGE_ALLOCATED 0x5u /* after the generations */
+#define WIRE_ENDING_SIGNAL 0x1u /* PosixSignalRegistration.OnPosixSignal */
+#define WIRE_ENDING_HOST 0x2u /* ApplicationLifetime.StopApplication */
 #define WIRE_GENERATION_LARGE 0x3u /* COR_PRF_GC_LARGE_OBJECT_HEAP */
 #define WIRE_GENERATION_PINNED 0x4u /* COR_PRF_GC_PINNED_OBJECT_HEAP */
 #define WIRE_GENERATION_COUNT 0x5u
@@ -356,9 +358,12 @@ struct wire_header {
     uint32_t ready; /* the last of ControlHeader.Ready for which all probes were in */
     uint32_t probes_out; /* functions whose probes are taken out while nothing is recorded, or are about to be */
     uint32_t system_events; /* EventSched and so on: what is listed, time */
+    uint32_t ending_sign; /* EndingSignal and so on: by what the agent saw that the program begins to end, lifetime */
+    uint32_t ending_gc; /* number of the GC that says what was alive then, 0: the program does not end, or it was not seen */
     uint32_t reserved;
+    uint64_t ending_ns; /* CLOCK_MONOTONIC at the end of that GC */
 };
-_Static_assert(sizeof(struct wire_header) == 1920, "layout");
+_Static_assert(sizeof(struct wire_header) == 1936, "layout");
 _Static_assert(offsetof(struct wire_header, magic) == 0, "layout");
 _Static_assert(offsetof(struct wire_header, version) == 8, "layout");
 _Static_assert(offsetof(struct wire_header, state) == 12, "layout");
@@ -402,7 +407,10 @@ _Static_assert(offsetof(struct wire_header, cpu_counters) == 1712, "layout");
 _Static_assert(offsetof(struct wire_header, ready) == 1904, "layout");
 _Static_assert(offsetof(struct wire_header, probes_out) == 1908, "layout");
 _Static_assert(offsetof(struct wire_header, system_events) == 1912, "layout");
-_Static_assert(offsetof(struct wire_header, reserved) == 1916, "layout");
+_Static_assert(offsetof(struct wire_header, ending_sign) == 1916, "layout");
+_Static_assert(offsetof(struct wire_header, ending_gc) == 1920, "layout");
+_Static_assert(offsetof(struct wire_header, reserved) == 1924, "layout");
+_Static_assert(offsetof(struct wire_header, ending_ns) == 1928, "layout");
 
 struct wire_ip {
     uint64_t address; /* the return address */

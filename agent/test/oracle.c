@@ -288,7 +288,7 @@ static void check_object(const struct walked *w, const struct shadow *s)
     if (hr < 0 || units != (size + 7) / 8) {
         n_wrong++;
         report("size", w->object, units, size);
-    } else if ((s->site & SHADOW_PENDING) == 0 && s->site != SHADOW_LEFT_OUT && arena.sites[s->site - 1].type != type) {
+    } else if ((s->site & SHADOW_PENDING) == 0 && shadow_has_site(s->site) && arena.sites[s->site - 1].type != type) {
         n_wrong++;
         report("type", w->object, arena.sites[s->site - 1].type, type);
     }

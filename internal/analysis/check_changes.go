@@ -149,6 +149,12 @@ func (c *checker) deathsByCollection(reported boundaries, deaths []session.GCDea
 			sums[k] = sums[k].Add(g.Dead)
 		}
 	}
+	for _, f := range l.freed {
+		if gc, ok := teller[f.GC]; ok {
+			k := key{gc, f.Generation}
+			sums[k] = sums[k].Sub(f.Amount)
+		}
+	}
 	keys := slices.SortedFunc(maps.Keys(sums), func(a, b key) int {
 		return cmp.Or(cmp.Compare(a.gc, b.gc), cmp.Compare(a.generation, b.generation))
 	})
@@ -202,9 +208,9 @@ func (c *checker) heaps(l *lifetimeTables) {
 	}
 }
 
-// heapAtEnd checks what was in each generation after the last collection of a process, which follows from what was
-// there before, against its objects that live at the end, which were counted by looking at each. One that a thread was
-// just allocating is not among these.
+// heapAtEnd checks what was in each generation after the collection of a process that says what is alive at the end,
+// which follows from what was there before, against its objects that live at the end, which were counted by looking at
+// each. One that a thread was just allocating is not among these.
 func (c *checker) heapAtEnd(d *Data, l *lifetimeTables) {
 	type key struct {
 		process    session.ProcessID
@@ -215,6 +221,9 @@ func (c *checker) heapAtEnd(d *Data, l *lifetimeTables) {
 	for _, a := range l.alive {
 		if at, ok := sites.find(a.Site); ok && at >= 0 && d.siteThread[at] >= 0 {
 			k := key{d.Threads[d.siteThread[at]].Process, a.Generation}
+			if e, ends := l.endings[k.process]; ends && !e.Has(&a) {
+				continue // it was made later
+			}
 			alive[k] = alive[k].Add(a.Amount)
 		}
 	}
@@ -227,6 +236,9 @@ func (c *checker) heapAtEnd(d *Data, l *lifetimeTables) {
 		known[p.Process] = p.AliveKnown
 	}
 	for _, g := range slices.Backward(l.gcs) {
+		if e, ends := l.endings[g.Process]; ends && g.Number > e.GCNumber {
+			continue
+		}
 		if known[g.Process] && !l.cut[g.Process] {
 			last[g.ID], known[g.Process] = g.Process, false
 		}

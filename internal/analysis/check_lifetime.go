@@ -27,6 +27,7 @@ func (c *checker) lifetimes(s *session.Session, d *Data, derived *session.Derive
 	if err := l.read(s); err != nil {
 		return err
 	}
+	c.endings(l)
 	c.collections(d, v, l)
 	if err := c.changes(s, d, v, l); err != nil {
 		return err
@@ -44,6 +45,8 @@ type lifetimeTables struct {
 	generations []session.GCGeneration
 	details     []session.GCDetail
 	heaps       []session.GCHeap
+	endings     map[session.ProcessID]session.ProcessEnding
+	freed       []session.GCFreed
 	ages        []session.SiteAge
 	alive       []session.SiteAlive
 	survivals   []session.Survival
@@ -58,6 +61,7 @@ func (l *lifetimeTables) read(s *session.Session) error {
 		func() error { return into(&l.generations, s.GCGenerations) },
 		func() error { return into(&l.details, s.GCDetails) },
 		func() error { return into(&l.heaps, s.GCHeaps) },
+		func() error { return into(&l.freed, s.GCFreed) },
 		func() error { return into(&l.ages, s.SiteAges) },
 		func() error { return into(&l.alive, s.SiteAlive) },
 		func() error { return into(&l.survivals, s.Survivals) },
@@ -66,6 +70,10 @@ func (l *lifetimeTables) read(s *session.Session) error {
 		if err := read(); err != nil {
 			return err
 		}
+	}
+	var err error
+	if l.endings, err = endings(s); err != nil {
+		return err
 	}
 	for _, loss := range l.losses {
 		switch loss.Reason {
@@ -203,6 +211,10 @@ func (c *checker) collections(d *Data, v *Lifetimes, l *lifetimeTables) {
 		k := key{p, g.Generation}
 		found[k] = found[k].Add(g.Dead)
 	}
+	for _, f := range l.freed {
+		k := key{process[f.GC], f.Generation}
+		found[k] = found[k].Sub(f.Amount)
+	}
 	processes := v.Processes()
 	for _, p := range d.Processes {
 		for g, dead := range processes[p.ID].Dead {
@@ -214,6 +226,56 @@ func (c *checker) collections(d *Data, v *Lifetimes, l *lifetimeTables) {
 			}
 		}
 	}
+}
+
+// endings checks that what processes freed while they ended is a part of what collections found dead after the
+// beginning of the end.
+func (c *checker) endings(l *lifetimeTables) {
+	type key struct {
+		gc         session.GCID
+		generation int64
+	}
+	dead := map[key]q.Amount{}
+	for _, g := range l.generations {
+		dead[key{g.GC, g.Generation}] = g.Dead
+	}
+	gcs := newIndex(l.gcs, func(r *session.GC) session.GCID { return r.ID })
+	ended := map[session.ProcessID]bool{}
+	for _, f := range l.freed {
+		i, _ := gcs.find(f.GC)
+		if i == none {
+			c.add("references", "something was freed in collection %d, which does not exist", f.GC)
+			continue
+		}
+		g := l.gcs[i]
+		e, ok := l.endings[g.Process]
+		if !ok || g.Number <= e.GCNumber {
+			c.add("endings", "process %d frees in collection %d, before it begins to end", g.Process, g.Number)
+		}
+		rest := dead[key{f.GC, f.Generation}].Sub(f.Amount)
+		if rest.Allocations < 0 || rest.Bytes < 0 || f.Allocations < 0 || f.Bytes < 0 {
+			c.add("endings", "collection row %d freed %d objects in generation %d, and found fewer dead", f.GC,
+				f.Allocations, f.Generation)
+		}
+	}
+	for _, g := range l.gcs {
+		ended[g.Process] = ended[g.Process] || l.endings[g.Process].GCNumber == g.Number
+	}
+	for p := range l.endings {
+		if !ended[p] && !l.cut[p] {
+			c.add("endings", "process %d begins to end at a collection that does not exist", p)
+		}
+	}
+}
+
+// endings returns the processes of which it is known when they began to end.
+func endings(s *session.Session) (map[session.ProcessID]session.ProcessEnding, error) {
+	rows, err := s.ProcessEndings()
+	out := map[session.ProcessID]session.ProcessEnding{}
+	for _, r := range rows {
+		out[r.Process] = r
+	}
+	return out, err
 }
 
 // atEnd checks what is said of the objects that live at the end, and of the ages of the others.

@@ -133,12 +133,21 @@ func (c *checker) snapshotSites(s *session.Session, d *Data, of map[session.Proc
 	}
 	known := map[session.SiteID]q.Amount{}
 	for _, a := range alive {
+		if i, _ := at.find(a.Site); i != none {
+			if e, ends := l.endings[processOf(i)]; ends && !e.Has(&a) {
+				continue // made after the snapshot
+			}
+		}
 		known[a.Site] = known[a.Site].Add(a.Amount)
 	}
 	atEnd := map[session.ProcessID]bool{} // the snapshot is of the last collection
 	for _, p := range d.Followed {
 		r := of[p.Process]
-		atEnd[p.Process] = r != nil && p.AliveKnown && r.GCNumber == int64(p.GCs) && !l.cut[p.Process]
+		last := int64(p.GCs)
+		if e, ends := l.endings[p.Process]; ends {
+			last = e.GCNumber
+		}
+		atEnd[p.Process] = r != nil && p.AliveKnown && r.GCNumber == last && !l.cut[p.Process]
 	}
 	for _, v := range values {
 		i, _ := at.find(v.Site)

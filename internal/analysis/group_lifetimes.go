@@ -125,12 +125,21 @@ func (d *Data) eachAge(fn func(site int32, add func(*session.Ages))) error {
 	if err != nil {
 		return err
 	}
+	endings, err := endings(d.session)
+	if err != nil {
+		return err
+	}
 	var cohort *session.SiteAlive
 	had := int64(0)
 	addAlive := func(sum *session.Ages) { sum.AddAlive(cohort, had) }
 	for i := range alive {
 		if site, _ := d.siteIndex.find(alive[i].Site); site != none {
 			cohort, had = &alive[i], gcs[d.siteThread[site]+1]
+			if t := d.siteThread[site]; t != none {
+				if e, ends := endings[d.Threads[t].Process]; ends && e.Has(cohort) {
+					had = e.GCNumber
+				}
+			}
 			fn(site, addAlive)
 		}
 	}

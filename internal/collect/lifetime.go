@@ -32,7 +32,8 @@ func (p *process) addLifetime(r *Recorder, record any) error {
 		if record.Site == 0 || record.Generation >= session.Generations {
 			return fmt.Errorf("%w: alive of site %d in generation %d", wire.ErrCorrupt, record.Site, record.Generation)
 		}
-		p.rec.AddAlive(record.Site-1, record.Generation, record.Born, amountOf(record.Objects))
+		p.rec.AddAlive(record.Site-1, record.Generation, record.Born, record.Beginning,
+			amountOf(record.Objects))
 	case wire.Why:
 		if record.Site == 0 {
 			return fmt.Errorf("%w: survivors of no site", wire.ErrCorrupt)
@@ -78,6 +79,9 @@ func (p *process) addGC(r *Recorder, g *wire.GC) error {
 		gc.Generations = append(gc.Generations,
 			session.GCGeneration{Generation: int64(i), Before: amountOf(found.Before),
 				Dead: amountOf(found.Dead), Promoted: amountOf(found.Promoted)})
+		if freed := amountOf(found.Freed); !freed.IsZero() {
+			gc.Freed = append(gc.Freed, session.GCFreed{Generation: int64(i), Amount: freed})
+		}
 	}
 	if err := p.rec.AddGC(&gc); err != nil {
 		return err
@@ -114,13 +118,20 @@ func readDeaths(deaths []wire.SiteDeaths, to []recording.Dead) []recording.Dead 
 }
 
 // write writes what is new and known as a whole.
-func (l *lifetime) write(p *process, h *wire.Header) error {
+func (l *lifetime) write(r *Recorder, p *process, h *wire.Header, ended bool) error {
 	if h.Data&wire.DataLifetime == 0 {
 		return nil
 	}
-	err := p.rec.WriteGCs(recording.Lifetime{AliveKnown: h.AliveKnown != 0, Walked: quantity.Count(h.Walks),
-		LeftOut: quantity.Amount{Allocations: quantity.Count(h.LeftOut), Bytes: quantity.Bytes(h.LeftOutBytes)}})
-	if err != nil {
+	all := recording.Lifetime{AliveKnown: h.AliveKnown != 0, Ended: ended, Walked: quantity.Count(h.Walks),
+		LeftOut: quantity.Amount{Allocations: quantity.Count(h.LeftOut), Bytes: quantity.Bytes(h.LeftOutBytes)}}
+	if h.EndingGC != 0 {
+		if int(h.EndingSign) >= len(endingSigns) || endingSigns[h.EndingSign] == "" {
+			return fmt.Errorf("%w: sign %d of the end", wire.ErrCorrupt, h.EndingSign)
+		}
+		all.Ending = session.ProcessEnding{Sign: endingSigns[h.EndingSign], GCNumber: int64(h.EndingGC),
+			Begin: max(0, quantity.Nanoseconds(h.EndingNS)-r.start)}
+	}
+	if err := p.rec.WriteGCs(all); err != nil {
 		return err
 	}
 	if err := l.writeAges(p); err != nil {
@@ -128,6 +139,9 @@ func (l *lifetime) write(p *process, h *wire.Header) error {
 	}
 	return p.rec.WriteSurvivors()
 }
+
+// endingSigns are by the sign of wire.
+var endingSigns = [...]string{wire.EndingSignal: session.SignSignal, wire.EndingHost: session.SignHost}
 
 // writeAges writes the ages of sites whose ages changed: all of them, as what is kept of those that are written is
 // their sum.

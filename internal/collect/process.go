@@ -199,7 +199,7 @@ func (p *process) sync(r *Recorder, now quantity.Nanoseconds, last bool) error {
 		return err
 	}
 	p.reading = wire.DataLifetime
-	if err := p.lifetime.write(p, header); err != nil {
+	if err := p.lifetime.write(r, p, header, last || p.over); err != nil {
 		return err
 	}
 	p.reading = 0

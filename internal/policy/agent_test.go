@@ -20,7 +20,7 @@ var agentParts = []struct {
 }{
 	{"ground", 710, "agent.h clr.c clr.h freestanding.h list.c list.h map.c map.h", "memory"},
 	{"door", 360, "agent.c",
-		"allocations changeable control dormant guest instrument interactions lifetime memory names probes rejit runtime threads " +
+		"allocations changeable control dormant ending guest instrument interactions lifetime memory names probes rejit runtime threads " +
 			"statics time trace user_frames"},
 	{"machine", 390, "arch.c arch/arch.h arch/x64/machine.h arch/x64/code.c arch/x64/stubs.c arch/x64/system.c",
 		"probes time"},
@@ -30,10 +30,12 @@ var agentParts = []struct {
 	{"names", 900, "names.c names.h record.h", "allocations instrument lifetime machine memory probes runtime threads"},
 	{"threads", 555, "threads.c threads.h", "allocations control dormant exceptions guest interactions memory names scopes time"},
 	{"allocations", 2010, "allocations.c allocations.h recent.c recent.h stack.c stack.h cfi.c cfi.h above.c above.h",
-		"control dormant guest lifetime machine memory names reachable threads time"},
-	{"lifetime", 2460, "lifetime.c lifetime.h collection.h generations.c walk.c alive.c heap.c heap.h survival.c " +
+		"control dormant ending guest lifetime machine memory names reachable threads time"},
+	{"lifetime", 2580, "lifetime.c lifetime.h collection.h generations.c walk.c alive.c heap.c heap.h survival.c " +
 		"survival.h snapshot.c snapshot.h changes.c changes.h events.c events.h",
-		"allocations control dormant guest machine memory names reachable statics threads time"},
+		"allocations control dormant ending guest machine memory names reachable statics threads time"},
+	// When a program begins to end.
+	{"ending", 320, "ending.c ending.h", "guest instrument lifetime memory names time"},
 	// What is alive at the end only because finalizers have not run.
 	{"reachable", 400, "reachable.c reachable.h", "control dormant lifetime memory"},
 	// Which static fields hold objects.

@@ -27,13 +27,22 @@ type lifetime struct {
 	newDetails     []session.GCDetail
 	newHeaps       []session.GCHeap
 	changes        changes
-	alive          map[aliveKey]quantity.Amount // of the last collection, until it is known to be complete
+	freed          []freed // of all collections, until it is known which are later than the beginning of the end
+	ending         uint32  // number of the collection at which the process began to end, 0: it did not
+	endingWritten  bool
+	alive          map[aliveKey]quantity.Amount // until it is known to be complete
 	aliveWritten   bool
 	survivals      map[survivalKey]*survival // of the collections that may still say more
 	roots          map[rootKey]*references
 }
 
-type aliveKey struct{ site, generation, born uint32 }
+// aliveKey: beginning is the number of the collection if it is one at which the process seemed to begin to end.
+type aliveKey struct{ site, generation, born, beginning uint32 }
+
+type freed struct {
+	number uint32 // of the collection
+	row    session.GCFreed
+}
 
 type survivalKey struct{ gc, site uint32 }
 
@@ -65,6 +74,7 @@ type GC struct {
 	Since       uint32                 // number of the collection since which changes were reported; its own: none were
 	Heaps       []session.GCHeap       // generations with something in them; without ids
 	Generations []session.GCGeneration // those that were collected; without ids
+	Freed       []session.GCFreed      // what was alive when the process began to end; without ids
 }
 
 // AddGC takes a garbage collection that has ended.
@@ -90,13 +100,18 @@ func (p *Process) AddGC(g *GC) error {
 		l.found[row.Generation] = l.found[row.Generation].Add(row.Dead)
 		l.newGenerations = append(l.newGenerations, row)
 	}
+	for _, row := range g.Freed {
+		row.GC = id
+		l.freed = append(l.freed, freed{g.Number, row})
+	}
 	return nil
 }
 
-// AddAlive takes objects of a site that were alive after the last collection: in a generation, and allocated before
-// the collection of the number born. It can come in parts.
-func (p *Process) AddAlive(site, generation, born uint32, objects quantity.Amount) {
-	key := aliveKey{site, generation, born}
+// AddAlive takes objects of a site that were alive after the last collection, or after the one of the number beginning,
+// if the process began to end then: in a generation, and allocated before the collection of the number born. It can
+// come in parts.
+func (p *Process) AddAlive(site, generation, born, beginning uint32, objects quantity.Amount) {
+	key := aliveKey{site, generation, born, beginning}
 	p.lifetime.alive[key] = p.lifetime.alive[key].Add(objects)
 }
 
@@ -185,9 +200,11 @@ func (l *lifetime) mend(site session.SiteID, i int, all quantity.Amount, rows []
 
 // Lifetime is what a process says of its lifetimes as a whole.
 type Lifetime struct {
-	AliveKnown bool            // what AddAlive got is complete
-	Walked     quantity.Count  // collections in which objects were followed
-	LeftOut    quantity.Amount // objects that are followed no more
+	AliveKnown bool                  // what AddAlive got is complete
+	Walked     quantity.Count        // collections in which objects were followed
+	LeftOut    quantity.Amount       // objects that are followed no more
+	Ended      bool                  // nothing more comes
+	Ending     session.ProcessEnding // when the process began to end, as far as is known; without id
 }
 
 // WriteGCs writes collections that are new, and what changed from one to the next.
@@ -221,7 +238,32 @@ func (p *Process) WriteGCs(all Lifetime) error {
 		return err
 	}
 	l.newGCs, l.newGenerations, l.newDetails, l.newHeaps = nil, nil, nil, nil
+	if err := p.writeEnding(&all); err != nil {
+		return err
+	}
 	return l.changes.write(p)
+}
+
+// writeEnding writes when the process began to end, and what it freed from then on. Until it has ended, that may not be
+// true.
+func (p *Process) writeEnding(all *Lifetime) error {
+	l := &p.lifetime
+	l.ending = uint32(all.Ending.GCNumber)
+	if l.ending == 0 || l.endingWritten || !all.Ended && !all.AliveKnown {
+		return nil
+	}
+	l.endingWritten = true
+	all.Ending.Process = p.id
+	if err := p.recording.w.InsertProcessEndings([]session.ProcessEnding{all.Ending}); err != nil {
+		return err
+	}
+	var rows []session.GCFreed
+	for _, f := range l.freed {
+		if f.number > l.ending {
+			rows = append(rows, f.row)
+		}
+	}
+	return p.recording.w.InsertGCFreed(rows)
 }
 
 // ReplaceAges writes ages of sites, all of those of which one changed.
@@ -247,6 +289,9 @@ func (p *Process) WriteSurvivors() error {
 func (p *Process) writeAlive() error {
 	var rows []session.SiteAlive
 	for key, a := range p.lifetime.alive {
+		if key.beginning != 0 && key.beginning != p.lifetime.ending {
+			continue // the process only seemed to end
+		}
 		if int(key.site) >= p.sites.Len() {
 			return fmt.Errorf("%w: alive of site %d of %d", ErrInconsistent, key.site, p.sites.Len())
 		}
@@ -322,6 +367,11 @@ func (p *Process) CutGC() (quantity.Amount, bool) {
 	more := l.allDead
 	for _, a := range l.found {
 		more = more.Sub(a)
+	}
+	for _, f := range l.freed {
+		if l.ending != 0 && f.number > l.ending {
+			more = more.Add(f.row.Amount) // no death of a site
+		}
 	}
 	return more, !more.IsZero()
 }

@@ -3,6 +3,7 @@ package report
 import (
 	"fmt"
 	"path"
+	"slices"
 	"strings"
 
 	"github.com/clrprof/clrprof/internal/analysis"
@@ -194,6 +195,47 @@ func (b *builder) attachLifetimes(list []Row) {
 	}
 }
 
+// endingNotes adds when the processes that are selected began to end.
+func (c *context) endingNotes(out []Note) ([]Note, error) {
+	s := c.source.Session()
+	endings, err := s.ProcessEndings()
+	if err != nil {
+		return nil, err
+	}
+	endings = slices.DeleteFunc(endings, func(e session.ProcessEnding) bool {
+		return !c.source.Selection().HasProcess(e.Process)
+	})
+	if len(endings) == 0 {
+		return out, nil
+	}
+	gcs, err := s.GCs()
+	if err != nil {
+		return nil, err
+	}
+	process := map[session.GCID]session.ProcessID{}
+	for _, g := range gcs {
+		process[g.ID] = g.Process
+	}
+	rows, err := s.GCFreed()
+	var freed q.Amount
+	for _, f := range rows {
+		if c.source.Selection().HasProcess(process[f.GC]) {
+			freed = freed.Add(f.Amount)
+		}
+	}
+	objects := Things{int(freed.Allocations), "object"}
+	if len(endings) > 1 {
+		return append(out, note(NoteEndings, Things{len(endings), "process"}, freed.Bytes, objects)), err
+	}
+	kinds := map[string]NoteKind{session.SignSignal: NoteEndingSignal, session.SignHost: NoteEndingHost}
+	kind, known := kinds[endings[0].Sign]
+	if !known {
+		return out, err // of a later clrprof
+	}
+	before := max(0, c.processes.get(endings[0].Process).End-endings[0].Begin)
+	return append(out, note(kind, before, freed.Bytes, objects)), err
+}
+
 // lifetimeNotes say how the numbers of lifetimes came about.
 func (c *context) lifetimeNotes() ([]Note, error) {
 	rows, err := c.source.Session().ProcessLifetimes()
@@ -220,6 +262,7 @@ func (c *context) lifetimeNotes() ([]Note, error) {
 		out = append(out, note(NoteSpan))
 	case unknown == 0 && known > 0:
 		out = append(out, note(NoteAlive))
+		return c.endingNotes(out)
 	case known == 0 && unknown > 0:
 		out = append(out, note(NoteNotCollected))
 	case unknown > 0:

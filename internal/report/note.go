@@ -84,6 +84,9 @@ const (
 	NoteTypePaths          NoteKind = "type-paths"          // what the lines below types are
 	NoteWaitsForEnd        NoteKind = "waits-for-end"       // how long the entry point waited
 	NoteAlive              NoteKind = "alive"               // the living were reachable
+	NoteEndingSignal       NoteKind = "ending-signal"       // how long before its end it began, bytes and objects freed
+	NoteEndingHost         NoteKind = "ending-host"         // the same
+	NoteEndings            NoteKind = "endings"             // processes; bytes and objects
 	NoteNotCollected       NoteKind = "not-collected"       // the living may be garbage
 	NoteAliveMostly        NoteKind = "alive-mostly"        // a number of processes of which the living may be garbage
 	NoteLeftRunning        NoteKind = "left-running"        // processes

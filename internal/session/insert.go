@@ -116,6 +116,14 @@ func (w *Writer) ReplaceProcessLifetimes(rows []ProcessLifetime) error {
 	return put(w, replace, processLifetimeTable, rows)
 }
 
+// InsertProcessEndings adds rows.
+func (w *Writer) InsertProcessEndings(rows []ProcessEnding) error {
+	return put(w, add, endingTable, rows)
+}
+
+// InsertGCFreed adds rows.
+func (w *Writer) InsertGCFreed(rows []GCFreed) error { return put(w, add, gcFreedTable, rows) }
+
 // ReplaceLeftOut adds rows, or replaces those of the same process.
 func (w *Writer) ReplaceLeftOut(rows []LeftOut) error { return put(w, replace, leftOutTable, rows) }
 

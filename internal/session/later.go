@@ -26,7 +26,8 @@ var additions = append([]addition{{"module", "origin"}, {"type", "trait"}, {"pro
 	{"snapshot_path", "static_id"}, {"snapshot_type", "static_id"}, {"snapshot_type", "static_bytes"},
 	{"snapshot_site", "static_id"}, {"snapshot_site", "static_bytes"},
 	{"system_call", ""}, {"params_array", ""}, {"function", "route"},
-	{"process_time", "uncertain_ns"}, {"finding", "type_objects"}, {"finding", "type_bytes"}}, cpuCounterColumns()...)
+	{"process_time", "uncertain_ns"}, {"finding", "type_objects"}, {"finding", "type_bytes"}, {"process_ending", ""},
+	{"gc_freed", ""}}, cpuCounterColumns()...)
 
 // counterColumn begins the names of the columns of CPU counters.
 const counterColumn = "cpu_counter"

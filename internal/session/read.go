@@ -195,6 +195,12 @@ func (s *Session) ProcessLifetimes() ([]ProcessLifetime, error) {
 // LeftOut returns the table process_left_out in the order of process.
 func (s *Session) LeftOut() ([]LeftOut, error) { return rows(s, leftOutTable) }
 
+// ProcessEndings returns the table process_ending in the order of process.
+func (s *Session) ProcessEndings() ([]ProcessEnding, error) { return rows(s, endingTable) }
+
+// GCFreed returns the table gc_freed in the order of collection and generation.
+func (s *Session) GCFreed() ([]GCFreed, error) { return rows(s, gcFreedTable) }
+
 // GCs returns the table gc in the order of id.
 func (s *Session) GCs() ([]GC, error) { return rows(s, gcTable) }
 

@@ -36,6 +36,31 @@ type LeftOut struct {
 	q.Amount         // made by the runtime for the agent's purposes, or after the last collection: not the program's
 }
 
+// Signs by which a process was seen to begin to end.
+const (
+	SignSignal = "signal" // a signal came that the program handles
+	SignHost   = "host"   // the host of a service was told to stop
+)
+
+// ProcessEnding is a row of the table process_ending.
+type ProcessEnding struct {
+	Process  ProcessID
+	Sign     string
+	GCNumber int64
+	Begin    q.Nanoseconds
+}
+
+// Has reports whether objects that are alive at the end were alive when the process began to end; otherwise they were
+// made later.
+func (e *ProcessEnding) Has(alive *SiteAlive) bool { return alive.Born < e.GCNumber }
+
+// GCFreed is a row of the table gc_freed; Allocations are objects.
+type GCFreed struct {
+	GC         GCID
+	Generation int64
+	q.Amount
+}
+
 // GC is a row of the table gc.
 type GC struct {
 	ID          GCID

@@ -207,7 +207,7 @@ CREATE TABLE function_not_probed (  -- functions whose calls should have been se
 CREATE TABLE process_lifetime (      -- processes whose objects were followed to their end (--lifetime)
   process_id   INTEGER PRIMARY KEY,
   gcs          INTEGER NOT NULL,    -- garbage collections that ended
-  alive_known  INTEGER NOT NULL     -- 1: a last collection says what is reachable at the end (site_alive)
+  alive_known  INTEGER NOT NULL     -- 1: a last collection says what is reachable at the end (site_alive, process_ending)
 );
 
 CREATE TABLE process_left_out (      -- of the same processes: what shortens pauses, and what it costs
@@ -216,6 +216,21 @@ CREATE TABLE process_left_out (      -- of the same processes: what shortens pau
   objects      INTEGER NOT NULL,    -- not the program's, and in no other table: see docs/metrics.md
   bytes        INTEGER NOT NULL
 );
+
+CREATE TABLE process_ending (        -- of the same processes: those of which it was seen when they began to end. What is alive at the end was alive then
+  process_id   INTEGER PRIMARY KEY,
+  sign         TEXT NOT NULL,       -- by what it was seen: signal (one that the program handles) | host (a host was told to stop)
+  gc_number    INTEGER NOT NULL,    -- of the collection that says what was alive: gc.number
+  begin_ns     INTEGER NOT NULL     -- its end
+);
+
+CREATE TABLE gc_freed (             -- what a later collection of such a process found dead that had been alive when it began to end: a part of gc_generation.dead, and no death of a site
+  gc_id       INTEGER NOT NULL,
+  generation  INTEGER NOT NULL,
+  objects     INTEGER NOT NULL,
+  bytes       INTEGER NOT NULL,
+  PRIMARY KEY (gc_id, generation)
+) WITHOUT ROWID;
 
 CREATE TABLE gc (                   -- a garbage collection that ended
   id           INTEGER PRIMARY KEY,

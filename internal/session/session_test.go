@@ -92,6 +92,8 @@ func TestTables(t *testing.T) {
 	tableTest(t, w, markTable, w.Marks, Mark{1, 5, -7, "näm", "te\x00xt", 1, 2, MarkAPI}, Mark{ID: 2})
 	tableTest(t, w, processLifetimeTable, w.ProcessLifetimes, ProcessLifetime{1, 7, true}, ProcessLifetime{2, 0, false})
 	tableTest(t, w, leftOutTable, w.LeftOut, LeftOut{1, 2, amount}, LeftOut{Process: 2})
+	tableTest(t, w, endingTable, w.ProcessEndings, ProcessEnding{1, SignHost, 3, 5}, ProcessEnding{Process: 2})
+	tableTest(t, w, gcFreedTable, w.GCFreed, GCFreed{1, 0, amount}, GCFreed{GC: 1, Generation: 4})
 	tableTest(t, w, gcTable, w.GCs, GC{1, 1, 3, 2, 31, true, 5, 6, 2, 4}, GC{ID: 2})
 	tableTest(t, w, gcGenerationTable, w.GCGenerations, GCGeneration{1, 0, amount, amount.Add(amount), amount},
 		GCGeneration{GC: 1, Generation: 4})

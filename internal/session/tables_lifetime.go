@@ -14,6 +14,19 @@ var leftOutTable = tableOf("process_left_out", func(c *cells, r *LeftOut) {
 	amount(c, &r.Amount)
 })
 
+var endingTable = tableOf("process_ending", func(c *cells, r *ProcessEnding) {
+	integer(c, &r.Process)
+	c.text(&r.Sign)
+	c.int64(&r.GCNumber)
+	integer(c, &r.Begin)
+})
+
+var gcFreedTable = tableOf("gc_freed", func(c *cells, r *GCFreed) {
+	integer(c, &r.GC)
+	c.int64(&r.Generation)
+	amount(c, &r.Amount)
+})
+
 var gcTable = tableOf("gc", func(c *cells, r *GC) {
 	integer(c, &r.ID)
 	integer(c, &r.Process)

@@ -134,7 +134,7 @@ func decodeRecord(d *decoder, kind Kind) any {
 	case KindGC:
 		return decodeGC(d)
 	case KindAlive:
-		return Alive{Site: d.u32(), Generation: d.u32(), Born: d.u32(), Reserved: d.u32(), Objects: d.population()}
+		return Alive{Site: d.u32(), Generation: d.u32(), Born: d.u32(), Beginning: d.u32(), Objects: d.population()}
 	case KindWhy:
 		return Why{GC: d.u32(), Site: d.u32(), Uncollected: d.population(), Rooted: d.population(),
 			Reachable: d.population()}
@@ -184,7 +184,7 @@ func decodeGC(d *decoder) GC {
 		Since:     d.u32(),
 		SuspendNS: d.u64(), StartNS: d.u64(), EndNS: d.u64(), DoneNS: d.u64()}
 	for i := range g.Generations {
-		g.Generations[i] = GCGeneration{d.population(), d.population(), d.population(), d.population()}
+		g.Generations[i] = GCGeneration{d.population(), d.population(), d.population(), d.population(), d.population()}
 	}
 	return g
 }

@@ -184,6 +184,8 @@ func recordConstants() []Constant {
 		{"INTERACTION_HTTP", InteractionHTTP, "a request"},
 		{"MAX_INTERACTION_TEXT", MaxInteractionText, "UTF-16 units of one text"},
 		{"CHANGE_ALLOCATED", ChangeAllocated, "after the generations"},
+		{"ENDING_SIGNAL", EndingSignal, "PosixSignalRegistration.OnPosixSignal"},
+		{"ENDING_HOST", EndingHost, "ApplicationLifetime.StopApplication"},
 	}
 }
 

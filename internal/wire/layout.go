@@ -341,8 +341,17 @@ type Header struct {
 	ProbesOut uint32 `doc:"functions whose probes are taken out while nothing is recorded, or are about to be"`
 
 	SystemEvents uint32 `doc:"EventSched and so on: what is listed, time"`
+	EndingSign   uint32 `doc:"EndingSignal and so on: by what the agent saw that the program begins to end, lifetime"`
+	EndingGC     uint32 `doc:"number of the GC that says what was alive then, 0: the program does not end, or it was not seen"`
 	Reserved     uint32 `doc:""`
+	EndingNS     uint64 `doc:"CLOCK_MONOTONIC at the end of that GC"`
 }
+
+// By what the agent saw that the program begins to end.
+const (
+	EndingSignal = 1 // PosixSignalRegistration.OnPosixSignal: a signal came that the program handles
+	EndingHost   = 2 // ApplicationLifetime.StopApplication: the host of a service is told to stop
+)
 
 // IP is a return address that was seen on a stack.
 type IP struct {

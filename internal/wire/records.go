@@ -138,6 +138,7 @@ type GCGeneration struct {
 	Dead     Population `doc:"of these, if it was collected: not survivors"`
 	Promoted Population `doc:"of the survivors: in a higher generation at the end"`
 	After    Population `doc:"objects in it at the end"`
+	Freed    Population `doc:"of the dead: they were alive when the program began to end (Header.EndingGC); no death of a site"`
 }
 
 // Population is a number of objects and their heap bytes.
@@ -162,12 +163,13 @@ type GC struct {
 }
 
 // Alive is how many objects of a site, born between the same two GCs, are in a generation after the last GC, which the
-// agent asks for at the end.
+// agent asks for at the end, or after the one at which the program began to end (Header.EndingGC). If there is such a
+// one, those of the last GC are the others.
 type Alive struct {
 	Site       uint32     `doc:"number of the site: its index plus one"`
 	Generation uint32     `doc:""`
 	Born       uint32     `doc:"GCs before their birth"`
-	Reserved   uint32     `doc:""`
+	Beginning  uint32     `doc:"number of the GC if it is the one at which the program began to end, 0: it is the last one"`
 	Objects    Population `doc:""`
 }
 

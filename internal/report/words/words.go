@@ -108,6 +108,12 @@ var sentences = map[report.NoteKind]string{
 		"the list of waits does not have it.",
 	report.NoteAlive: "Alive: reachable at the end, by a last collection. What only finalizers could still reach is " +
 		"not: none runs then.",
+	report.NoteEndingSignal: "The end is when a signal came that the program handles, %s before the process ended; what " +
+		"was freed from then on counts as alive: %s in %s.",
+	report.NoteEndingHost: "The end is when the program's host was told to stop, %s before the process ended; what was " +
+		"freed from then on counts as alive: %s in %s.",
+	report.NoteEndings: "The end is when a program begins to end, as was seen of %s; what was freed from then on counts " +
+		"as alive: %s in %s.",
 	report.NoteNotCollected: "Alive: not collected at the end; this includes garbage.",
 	report.NoteAliveMostly:  "Alive: reachable at the end; in %s, not collected at the end.",
 	report.NoteLeftRunning:  "Left running: %s; what they did after the recording is not in the session.",

@@ -1,0 +1,65 @@
+package e2e
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/clrprof/clrprof/internal/dotnettest"
+)
+
+// endOf is what became of the objects of one of Ending's types.
+type endOf struct {
+	Name              string
+	Gen0, Gen2, Alive int64
+}
+
+// TestEnding: what a program held when it began to end is what is alive at the end, whatever it lets go of until it has
+// ended; and what a program held that only seemed to end is not.
+func TestEnding(t *testing.T) {
+	t.Parallel()
+	in := dotnettest.Need(t)
+	dll := dotnettest.Target(t, "Ending", dotnettest.Options{Framework: dotnettest.Net8, Web: true})
+	held := []endOf{{Name: "Ending.Farewell", Gen0: 300}, {Name: "Ending.Forgotten", Gen0: 100},
+		{Name: "Ending.Garbage", Gen0: 5000}, {Name: "Ending.Last", Alive: 40}, {Name: "Ending.Session", Alive: 1000},
+		{Name: "Ending.Spilled", Gen2: 500}}
+	twice := []endOf{{Name: "Ending.Farewell", Gen0: 600}, {Name: "Ending.Garbage", Gen0: 10000},
+		{Name: "Ending.Last", Alive: 80}, {Name: "Ending.Session", Gen2: 2000}, {Name: "Ending.Spilled", Gen2: 1000}}
+	for i, end := range []struct {
+		how, sign string
+		want      []endOf
+	}{
+		{"host", "host", held}, {"signal", "signal", held}, {"other-host", "", twice},
+	} {
+		for _, runtime := range in.InTurn(i) {
+			if runtime.Major() < 8 {
+				continue // its objects cannot be held while it goes on
+			}
+			t.Run(end.how+"/"+runtime.Name, func(t *testing.T) {
+				t.Parallel()
+				cmd := runtime.Command(dll, end.how)
+				cmd.Env = append(cmd.Environ(), largeBudget)
+				r := record(t, cmd)
+				if r.exit != 3 || r.stdout != "" {
+					t.Errorf("exit code %d, %q", r.exit, r.stdout)
+				}
+				checkSession(t, r.session)
+				have := query[endOf](t, r.session, `SELECT name, sum(gen0_instances) AS gen0,
+					sum(gen2_instances) AS gen2, sum(alive_instances) AS alive FROM lifetime
+					WHERE name LIKE 'Ending.%' AND name NOT LIKE '%Program%' AND name NOT LIKE '%Cache' GROUP BY name`)
+				if d := cmp.Diff(end.want, have); d != "" {
+					t.Errorf("(-truth +session): %s", d)
+				}
+				ended := query[struct {
+					Sign  string
+					Freed int64
+				}](t, r.session, `SELECT e.sign, (SELECT coalesce(sum(f.objects), 0) FROM gc_freed f JOIN gc g ON g.id = f.gc_id
+					WHERE g.process_id = e.process_id) AS freed FROM process_ending e`)
+				if end.sign == "" && len(ended) != 0 ||
+					end.sign != "" && (len(ended) != 1 || ended[0].Sign != end.sign || ended[0].Freed < 1000) {
+					t.Errorf("the program began to end by %+v, want %q", ended, end.sign)
+				}
+			})
+		}
+	}
+}
