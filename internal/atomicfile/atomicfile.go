@@ -154,6 +154,14 @@ func (f *File) Open() (*os.File, error) {
 	return file, named(f.path, err)
 }
 
+// RemoveBeside removes what has the name that the file gets with a suffix, if there is something.
+func (f *File) RemoveBeside(suffix string) error {
+	if err := f.folder.Remove(f.name + suffix); !errors.Is(err, fs.ErrNotExist) {
+		return named(f.path+suffix, err)
+	}
+	return nil
+}
+
 // Publish completes the file and gives it its name. After an error there is none, and what had the name has it still.
 func (f *File) Publish() error {
 	err := f.Complete()

@@ -78,7 +78,7 @@ func (r *redactFlags) run(ctx context.Context, e *environment, path string) erro
 		if result, err = redact.Write(s, place, Version); err != nil {
 			return err
 		}
-		return session.RemoveJournal(r.output)
+		return session.RemoveJournal(o.file)
 	})
 	if err != nil {
 		return err

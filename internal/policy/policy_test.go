@@ -78,7 +78,7 @@ timing: wire
 timing/timingsim: timing
 timing/replay:
 columns:
-session: columns openfile quantity
+session: columns openfile quantity safefs
 session/sessiontest: columns quantity session
 launch: agentbin arena control inherited openfile safefs wire
 callee: clrmeta openfile

@@ -23,6 +23,8 @@
 //     a commit, a file PATH-journal; Open reads what it says that pages were before
 //     (journal.go), and Edit rolls back.
 //
+// In a folder where others can make files nothing is opened by its name: bound.go says how.
+//
 // synchronous is OFF: a kill of a process loses nothing of what it has written to
 // the kernel, and waiting for the disk at each batch would only guard against the
 // machine itself failing during the run.

@@ -59,9 +59,12 @@ func TestKilledWriter(t *testing.T) {
 	if testing.Short() {
 		t.Skip("starts and kills processes")
 	}
-	dir := t.TempDir()
-	for n := range 24 {
-		path := filepath.Join(dir, strconv.Itoa(n))
+	own, shared := t.TempDir(), sharedFolder(t)
+	for n := range 36 {
+		path := filepath.Join(own, strconv.Itoa(n))
+		if n%3 == 2 {
+			path = filepath.Join(shared, strconv.Itoa(n))
+		}
 		begun := killWriter(t, path, n)
 		w, err := Edit(path) // half of them by a writer: it recovers too
 		if n%2 == 0 {
@@ -136,7 +139,24 @@ func killWriter(t *testing.T, path string, n int) int {
 // TestCutCommit copies the file and its journal from the middle of a commit, which is
 // what a kill there leaves, and opens the copy.
 func TestCutCommit(t *testing.T) {
+	t.Run("own", func(t *testing.T) { testCutCommit(t, t.TempDir()) })
+	t.Run("shared", func(t *testing.T) { testCutCommit(t, sharedFolder(t)) })
+}
+
+// sharedFolder is one where all users can make, rename and remove files.
+func sharedFolder(t *testing.T) string {
+	t.Helper()
 	dir := t.TempDir()
+	if err := os.Chmod(dir, 0o777); err != nil {
+		t.Fatal(err)
+	}
+	if isPrivate(filepath.Join(dir, "s")) {
+		t.Fatal("a folder that everybody can write is private")
+	}
+	return dir
+}
+
+func testCutCommit(t *testing.T, dir string) {
 	path := filepath.Join(dir, "a")
 	w, err := Create(path, false)
 	if err != nil {

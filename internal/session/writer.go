@@ -15,6 +15,7 @@ import (
 
 	_ "embed"
 
+	"golang.org/x/sys/unix"
 	"zombiezen.com/go/sqlite"
 	"zombiezen.com/go/sqlite/sqlitex"
 
@@ -28,6 +29,7 @@ type Writer struct {
 	OnBusy  func()
 	inBatch bool
 	claim   *Claim // nil: somebody else has it, or nobody
+	bound   *bound // nil: nobody else can make files beside the session, so SQLite opens it by its name
 }
 
 // Create makes a new, empty session file in state Recording, which readers see is being written until the writer is
@@ -48,14 +50,14 @@ func Create(path string, force bool) (*Writer, error) {
 	if err := Replaceable(absolute); err != nil {
 		return nil, fmt.Errorf("session %s: %w", path, err)
 	}
-	claim, err := writeEmpty(absolute, force)
+	claim, file, err := writeEmpty(absolute, force)
 	switch {
 	case errors.Is(err, fs.ErrExist):
 		return nil, fmt.Errorf("session %s: %w", path, ErrExists)
 	case err != nil:
 		return nil, fmt.Errorf("session %s: creating it: %w", path, err)
 	}
-	w, err := Edit(path)
+	w, err := edit(path, file)
 	if err != nil {
 		return nil, errors.Join(err, claim.Release())
 	}
@@ -64,7 +66,13 @@ func Create(path string, force bool) (*Writer, error) {
 }
 
 // Close closes the file, and releases its claim, if the writer has it.
-func (w *Writer) Close() error { return errors.Join(w.Session.Close(), w.claim.Release()) }
+func (w *Writer) Close() error {
+	err := w.Session.Close()
+	if w.bound != nil {
+		err = errors.Join(err, w.explain(w.bound.close()))
+	}
+	return errors.Join(err, w.claim.Release())
+}
 
 // PassClaim gives the claim of a new session to the caller: it outlives the writer until the caller releases it. Nil if
 // the writer has none.
@@ -118,13 +126,13 @@ func makeEmpty() ([]byte, error) {
 	return conn.Serialize("main")
 }
 
-// writeEmpty makes the file of a session without rows, and claims it before it has its name: it is never seen
+// writeEmpty makes the file of a session without rows, opens it, and claims it before it has its name: it is never seen
 // without. Only its owner may read it: docs/privacy.md says what it will hold. Without force the error wraps
 // fs.ErrExist if there is a file.
-func writeEmpty(path string, force bool) (*Claim, error) {
+func writeEmpty(path string, force bool) (*Claim, *os.File, error) {
 	content, err := empty()
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	file, err := atomicfile.Create(path, atomicfile.Options{Mode: 0o600, Replace: force})
 	if err == nil {
@@ -135,28 +143,30 @@ func writeEmpty(path string, force bool) (*Claim, error) {
 		err = file.Complete()
 	}
 	if err == nil {
-		err = RemoveJournal(path)
+		err = RemoveJournal(file)
 	}
 	var claim *Claim
+	var opened *os.File
+	if err == nil {
+		opened, err = file.Open()
+	}
 	if err == nil {
 		if claim, err = claimNew(file); err == nil {
 			err = file.Publish()
 		}
 	}
 	if err == nil {
-		return claim, nil
+		return claim, opened, nil
 	}
-	return nil, errors.Join(explainCreate(path, err), claim.Release())
+	if opened != nil {
+		opened.Close() // nothing was written
+	}
+	return nil, nil, errors.Join(explainCreate(path, err), claim.Release())
 }
 
 // RemoveJournal removes the journal that a killed writer left, before its session is replaced by another one: it
 // belongs to the old file and must not be rolled back into the new one.
-func RemoveJournal(path string) error {
-	if err := os.Remove(path + "-journal"); !errors.Is(err, fs.ErrNotExist) {
-		return err
-	}
-	return nil
-}
+func RemoveJournal(of *atomicfile.File) error { return of.RemoveBeside(journalSuffix) }
 
 // explainCreate is an error of making a file in the words that the user knows.
 func explainCreate(path string, err error) error {
@@ -170,10 +180,14 @@ func explainCreate(path string, err error) error {
 }
 
 // setPragmas sets how a writer commits; the package comment says why.
-func setPragmas(conn *sqlite.Conn) error {
+func setPragmas(conn *sqlite.Conn, bound bool) error {
 	conn.SetBusyTimeout(busyTimeout)
+	journal := "journal_mode=DELETE"
+	if bound { // the journal is not SQLite's to delete
+		journal = "journal_mode=TRUNCATE"
+	}
 	// 16 MiB of cache keep the pages of a batch in memory: rows are packed, and the whole file is seldom larger.
-	for _, pragma := range []string{"journal_mode=DELETE", "synchronous=OFF", "cache_size=-16384", "trusted_schema=0"} {
+	for _, pragma := range []string{journal, "synchronous=OFF", "cache_size=-16384", "trusted_schema=0"} {
 		if err := sqlitex.ExecuteTransient(conn, "PRAGMA "+pragma, nil); err != nil {
 			return err
 		}
@@ -197,16 +211,41 @@ func Edit(path string) (*Writer, error) {
 		return nil, err
 	}
 	f.Close()
-	absolute, err := filepath.Abs(path)
+	real, err := filepath.EvalSymlinks(path)
 	if err != nil {
 		return nil, prefix(path, err)
 	}
-	conn, err := sqlite.OpenConn(absolute, sqlite.OpenReadWrite)
+	file, err := os.OpenFile(real, os.O_RDWR|unix.O_NOFOLLOW|unix.O_NONBLOCK, 0)
+	if err != nil {
+		return nil, prefix(path, err)
+	}
+	return edit(path, file)
+}
+
+// edit opens a session that is open already, and takes that file.
+func edit(path string, file *os.File) (*Writer, error) {
+	real, err := filepath.EvalSymlinks(path)
+	if err == nil {
+		real, err = filepath.Abs(real)
+	}
+	if err != nil {
+		file.Close()
+		return nil, prefix(path, err)
+	}
+	w := &Writer{}
+	var conn *sqlite.Conn
+	if isPrivate(real) {
+		if err = file.Close(); err == nil {
+			conn, err = sqlite.OpenConn(real, sqlite.OpenReadWrite)
+		}
+	} else {
+		w.bound, conn, err = bind(real, file)
+	}
 	if err != nil {
 		return nil, explain(path, err)
 	}
-	w := &Writer{Session: &Session{conn: conn, path: path}}
-	err = setPragmas(conn)
+	w.Session = &Session{conn: conn, path: path}
+	err = setPragmas(conn, w.bound != nil)
 	if err == nil {
 		err = w.checkTables()
 	}
@@ -214,8 +253,7 @@ func Edit(path string) (*Writer, error) {
 		err = w.Batch(w.addLater)
 	}
 	if err != nil {
-		conn.Close()
-		return nil, w.explain(err)
+		return nil, errors.Join(w.explain(err), w.Close())
 	}
 	return w, nil
 }
@@ -271,10 +309,7 @@ func (w *Writer) Batch(fn func() error) error {
 	if w.inBatch {
 		return fn()
 	}
-	if err := w.checkJournal(); err != nil {
-		return w.explain(err)
-	}
-	if err := w.patiently("BEGIN IMMEDIATE"); err != nil {
+	if err := w.begin(); err != nil {
 		return w.explain(err)
 	}
 	w.inBatch = true
@@ -294,6 +329,40 @@ func (w *Writer) Batch(fn func() error) error {
 		err = errors.Join(err, w.explain(sqlitex.ExecuteTransient(w.conn, "ROLLBACK", nil)))
 	}
 	return err
+}
+
+// begin begins a transaction.
+func (w *Writer) begin() error {
+	if w.bound == nil {
+		if err := w.checkJournal(); err != nil {
+			return err
+		}
+		return w.patiently("BEGIN IMMEDIATE")
+	}
+	for {
+		if err := w.bound.rollBack(); err != nil {
+			return err
+		}
+		if err := w.patiently("BEGIN IMMEDIATE"); err != nil {
+			return err
+		}
+		some, err := w.bound.hasJournal()
+		if err == nil && !some {
+			err = w.bound.begin(func() error {
+				// it changes nothing, but SQLite writes its page
+				return sqlitex.ExecuteTransient(w.conn, fmt.Sprintf("PRAGMA user_version = %d", Format), nil)
+			})
+		}
+		if err == nil && !some {
+			return nil
+		}
+		if !w.conn.AutocommitEnabled() {
+			err = errors.Join(err, sqlitex.ExecuteTransient(w.conn, "ROLLBACK", nil))
+		}
+		if err != nil {
+			return err
+		} // otherwise another writer was killed since rollBack looked
+	}
 }
 
 // checkJournal refuses to begin a transaction, for which SQLite rolls back a journal that it finds, if that journal is
