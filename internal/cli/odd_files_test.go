@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"net"
 	"os"
 	"path/filepath"
@@ -167,7 +168,7 @@ func TestStreamedQuery(t *testing.T) {
 	inFolder(t)
 	const rows = "with recursive n(i) as (select 1 union all select i+1 from n where i < 3000) " +
 		"select i, hex(zeroblob(50000)) from n"
-	for _, format := range []string{"--csv", "--tsv"} {
+	for _, format := range []string{"--csv", "--tsv", "--json"} {
 		begun := 0
 		out := writerFunc(func(b []byte) (int, error) {
 			begun += len(b)
@@ -190,6 +191,31 @@ func TestStreamedQuery(t *testing.T) {
 		if code != exitUsage || strings.Contains(output, "damaged") {
 			t.Errorf("%s: %d: %s", format, code, output)
 		}
+	}
+}
+
+// TestTableOfQuery: a table is as wide as its widest value, so all rows of it are in memory, and they are bounded.
+func TestTableOfQuery(t *testing.T) {
+	inFolder(t)
+	rows := func(n int) string {
+		return fmt.Sprintf("with recursive n(i) as (select 1 union all select i+1 from n where i < %d) "+
+			"select i, hex(zeroblob(500000)) from n", n)
+	}
+	code, output := runMain([]string{"sql", "SESSION", rows(33)}, "good.clrprof")
+	if code != exitOK || strings.Count(output, "\n") != 34 {
+		t.Errorf("%d: %d lines", code, strings.Count(output, "\n"))
+	}
+	code, output = runMain([]string{"sql", "SESSION", rows(34)}, "good.clrprof")
+	if code != exitUsage || !strings.Contains(output, "more than 32 MB") || strings.Count(output, "\n") != 1 {
+		t.Errorf("%d: %.300s", code, output)
+	}
+	code, output = runMain([]string{"sql", "SESSION", "select 1 as a, 2.5 as b, null as c, 'x' as d", "--json"}, "good.clrprof")
+	if want := "[\n  {\"a\": 1, \"b\": 2.5, \"c\": null, \"d\": \"x\"}\n]\n"; code != exitOK || output != want {
+		t.Errorf("%d: %q, want %q", code, output, want)
+	}
+	code, output = runMain([]string{"sql", "SESSION", "select 1 where 0", "--json"}, "good.clrprof")
+	if code != exitOK || output != "[]\n" {
+		t.Errorf("%d: %q", code, output)
 	}
 }
 

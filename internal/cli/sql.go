@@ -2,6 +2,7 @@ package cli
 
 import (
 	"fmt"
+	"math"
 
 	"github.com/spf13/cobra"
 
@@ -12,6 +13,10 @@ import (
 	"github.com/clrprof/clrprof/internal/rules"
 	"github.com/clrprof/clrprof/internal/session"
 )
+
+// tableBytes bounds the result of a query that is printed as a table: its columns are as wide as the widest value, so all
+// rows are in memory, some times as large.
+const tableBytes = 32 << 20
 
 func newSQLCommand(e *environment) *cobra.Command {
 	var output outputFlags
@@ -34,21 +39,18 @@ func newSQLCommand(e *environment) *cobra.Command {
 				return readError(err)
 			}
 			defer s.Close()
-			if format == encode.CSV || format == encode.SafeCSV || format == encode.TSV { // of any size
+			if format != asText { // of any size
 				return e.stream(s, args[1], format)
 			}
-			result := &report.Records{}
-			err = s.Query(args[1], func(columns []string) error {
-				result.Columns = columns
-				return nil
-			}, func(row []any) error {
-				result.Rows = append(result.Rows, row)
-				return nil
-			})
+			columns, rows, more, err := s.QueryUpTo(args[1], session.Bounds{Rows: math.MaxInt, Bytes: tableBytes})
+			if err == nil && more {
+				err = fmt.Errorf("%w: its result has more than %d MB, too much for a table: restrict it, or add --csv, "+
+					"--tsv or --json", session.ErrQuery, tableBytes>>20)
+			}
 			if err != nil {
 				return readError(err)
 			}
-			return written(writeRecords(e.stdout, result, format, layout))
+			return written(writeRecords(e.stdout, &report.Records{Columns: columns, Rows: rows}, format, layout))
 		},
 	}
 	output.add(cmd)

@@ -3,6 +3,7 @@ package mcp
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -256,6 +257,26 @@ func TestSQL(t *testing.T) {
 	long := "select hex(zeroblob(90000)) from functions"
 	if got := answer(t, c, "sql", map[string]any{"query": long}); got["truncated"] != true {
 		t.Errorf("%d rows", len(got["rows"].([]any)))
+	}
+}
+
+// TestSQLBytes: the rows of an answer have half as many bytes as an answer at most, and it says that there are more.
+func TestSQLBytes(t *testing.T) {
+	c := client(t, sample(t, "shop"))
+	ask := func(rows int) (int, any) {
+		got := answer(t, c, "sql", map[string]any{"limit": 500, "query": fmt.Sprintf("with recursive n(i) as "+
+			"(select 1 union all select i+1 from n where i < %d) select hex(zeroblob(%d)) from n", rows, (MostBytes/20-16)/2)})
+		return len(got["rows"].([]any)), got["truncated"]
+	}
+	if n, cut := ask(10); n != 10 || cut != false { // ten are as long as is allowed
+		t.Errorf("%d rows of 10, cut: %v", n, cut)
+	}
+	if n, cut := ask(11); n != 10 || cut != true {
+		t.Errorf("%d rows of 11, cut: %v", n, cut)
+	}
+	if text, failed := call(t, c, "sql", map[string]any{"query": "select hex(zeroblob(70000000))"}); !failed ||
+		!strings.Contains(text, "a value has more than") {
+		t.Error(text)
 	}
 }
 

@@ -143,6 +143,8 @@ var thirdParty = map[string]string{
 	"github.com/parquet-go/parquet-go":              "the Parquet format",
 	"zombiezen.com/go/sqlite":                       "SQLite without cgo; fast bulk inserts",
 	"modernc.org/sqlite/vfs":                        "SQLite reads files that were opened, by no names",
+	"modernc.org/sqlite/lib":                        "a limit of the memory of queries, which zombiezen.com/go/sqlite has not",
+	"modernc.org/libc":                              "the arguments of modernc.org/sqlite/lib",
 }
 
 // platformDependent lists the packages that may differ by operating system or CPU.

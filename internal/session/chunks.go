@@ -87,7 +87,7 @@ func (p *packer) decodeAhead(next func(*chunk) (more bool, err error), use func(
 	}()
 	var end error
 	for more := true; ; {
-		for more && len(ahead) < aheadNow() {
+		for more && len(ahead) < aheadNow() && bytesOf(ahead) < mostAheadBytes {
 			c := p.taken()
 			if more, end = next(c); end != nil || !more {
 				more = false
@@ -113,6 +113,18 @@ func (p *packer) decodeAhead(next func(*chunk) (more bool, err error), use func(
 			done(rows)
 		}
 	}
+}
+
+// bytesOf is how much memory chunks take once they are decoded, by what they say.
+func bytesOf(chunks []*chunk) (sum int64) {
+	for _, c := range chunks {
+		length, _, err := lengthOf(c.packed)
+		if err == nil { // otherwise it is not decoded
+			sum += length
+		}
+		sum += int64(c.rows) * int64(c.columns) * 8
+	}
+	return sum
 }
 
 // aheadNow is how many chunks are decoded while another one is used.
@@ -186,8 +198,8 @@ func (c *chunk) unpack(p *packer, decode func() error) (err error) {
 	if int64(crc32.ChecksumIEEE(c.packed)) != c.checksum {
 		return fmt.Errorf("%w: a chunk's checksum is wrong", ErrCorrupt)
 	}
-	if c.data, err = p.decoder.DecodeAll(c.packed, c.data[:0]); err != nil {
-		return fmt.Errorf("%w: %w", ErrCorrupt, err)
+	if c.data, err = p.decompress(c.packed, c.data); err != nil {
+		return err
 	}
 	return decode()
 }

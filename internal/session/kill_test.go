@@ -59,6 +59,7 @@ func TestKilledWriter(t *testing.T) {
 	if testing.Short() {
 		t.Skip("starts and kills processes")
 	}
+	t.Setenv("TMPDIR", t.TempDir()) // what is killed leaves its private folder
 	own, shared := t.TempDir(), sharedFolder(t)
 	for n := range 36 {
 		path := filepath.Join(own, strconv.Itoa(n))

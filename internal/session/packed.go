@@ -56,7 +56,7 @@ func (p *packer) prepare() (err error) {
 	defer p.mutex.Unlock()
 	if p.decoder == nil {
 		p.decoder, err = zstd.NewReader(nil, zstd.WithDecoderConcurrency(mostAhead),
-			zstd.WithDecoderMaxMemory(maxChunkBytes))
+			zstd.WithDecoderMaxMemory(maxChunkBytes), zstd.WithDecodeAllCapLimit(true)) // see decompress
 	}
 	return err
 }
@@ -330,22 +330,25 @@ func (s *Session) PackedRows() (map[string]int64, error) {
 	return out, s.explain(err)
 }
 
-// expectedRows is how many rows the chunks of a span say that they have.
+// expectedRows is how many rows the chunks of a span say that they have, as far as their data makes that credible.
 func (s *Session) expectedRows(name string, of *span) int64 {
 	if of == nil {
 		of = &span{-1 << 63, 1<<63 - 1}
 	}
 	if err := s.settle(); err != nil {
-		return 0 // likewise
+		return 0 // the read itself will say it
 	}
-	stmt, err := s.conn.Prepare("SELECT coalesce(sum(rows), 0) FROM chunk WHERE name = ? AND last >= ? AND first <= ?")
+	stmt, err := s.conn.Prepare("SELECT coalesce(sum(min(rows, ?, ? * length(data))), 0) FROM chunk WHERE name = ? " +
+		"AND last >= ? AND first <= ?")
 	if err != nil {
 		return 0 // the read itself will say it
 	}
 	defer stmt.Reset()
-	stmt.BindText(1, name)
-	stmt.BindInt64(2, of.from)
-	stmt.BindInt64(3, of.to)
+	stmt.BindInt64(1, columns.MaxRows)
+	stmt.BindInt64(2, believedRows)
+	stmt.BindText(3, name)
+	stmt.BindInt64(4, of.from)
+	stmt.BindInt64(5, of.to)
 	if more, err := stmt.Step(); err != nil || !more {
 		return 0
 	}

@@ -83,6 +83,11 @@ func (s *Session) Query(query string, columns func([]string) error, row func([]a
 // queryRows is Query, which calls admit with the size of each row before its values are copied.
 func (s *Session) queryRows(query string, columns func([]string) error, admit func(bytes int64) error,
 	row func([]any) error) error {
+	release, err := limitMemory()
+	if err != nil {
+		return s.explain(err)
+	}
+	defer release()
 	stmt, err := s.prepareQuery(query)
 	if err != nil {
 		return err
@@ -190,7 +195,7 @@ func (s *Session) explainQuery(err error) error {
 	case sqlite.ResultTooBig:
 		return fmt.Errorf("%w: a value has more than %d MB", ErrQuery, maxValueBytes>>20)
 	case sqlite.ResultNoMem:
-		return fmt.Errorf("%w: it needs too much memory", ErrQuery)
+		return errQueryMemory
 	case sqlite.ResultError, sqlite.ResultAuth, sqlite.ResultMismatch, sqlite.ResultRange, sqlite.ResultReadOnly,
 		sqlite.ResultConstraint:
 		message := err.Error()

@@ -255,7 +255,7 @@ func expectedRows[T any](conn *sqlite.Conn, t table[T]) int64 {
 	if more, err := stmt.Step(); err != nil || !more {
 		return 0
 	}
-	return min(max(stmt.ColumnInt64(0), 0), maxExpectedRows)
+	return min(max(stmt.ColumnInt64(0), 0), maxExpectedRows, pagesBytes(conn)/int64(leastCell+len(t.columns)))
 }
 
 // selectRows reads the rows of a span of the first column (nil: all), in the order of the key.

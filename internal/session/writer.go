@@ -110,7 +110,7 @@ var empty = sync.OnceValues(func() ([]byte, error) {
 	if err := p.prepare(); err != nil {
 		return nil, err
 	}
-	return p.decoder.DecodeAll(packedEmpty, nil)
+	return p.decompress(packedEmpty, nil)
 })
 
 // makeEmpty makes what empty returns, of the schema.

@@ -459,3 +459,27 @@ func (s *served) printsDifferences(query string) {
 		s.t.Errorf("%s: differences %v, and %s prints %v, and %d that are gone", query, got, f.Command, want, gone)
 	}
 }
+
+// TestQueryBytes: an answer to a query has 16 MiB of rows at most, and says that there are more.
+func TestQueryBytes(t *testing.T) {
+	s := serve(t, sessiontest.Shop())
+	ask := func(rows int) (out struct {
+		Rows [][]string
+		Cut  bool
+	}, length int) {
+		r, body := s.ask(http.MethodPost, "/api/sql", func(r *http.Request) {
+			r.Body = io.NopCloser(strings.NewReader(fmt.Sprintf(`{"query":"with recursive n(i) as (select 1 union all `+
+				`select i+1 from n where i < %d) select hex(zeroblob(%d)) from n"}`, rows, 1<<19)))
+		})
+		if err := json.Unmarshal([]byte(body), &out); err != nil || r.StatusCode != http.StatusOK {
+			t.Fatalf("%s: %.300s: %v", r.Status, body, err)
+		}
+		return out, len(body)
+	}
+	if got, _ := ask(15); len(got.Rows) != 15 || got.Cut { // of 1 MiB each
+		t.Errorf("%d rows of 15, cut: %v", len(got.Rows), got.Cut)
+	}
+	if got, n := ask(3000); len(got.Rows) != 15 || !got.Cut || n > 17<<20 { // the sixteenth is over it by what a value takes
+		t.Errorf("%d rows of 3000 in %d bytes, cut: %v", len(got.Rows), n, got.Cut)
+	}
+}
