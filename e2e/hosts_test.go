@@ -25,14 +25,38 @@ func TestHosts(t *testing.T) {
 		}
 		t.Run(runtime.Name, func(t *testing.T) {
 			t.Parallel()
-			found, err := filepath.Glob(filepath.Join(runtime.Root, "host/fxr/*/libhostfxr.so"))
-			if err != nil || len(found) == 0 {
-				t.Fatalf("no hostfxr in %s: %v", runtime.Root, err)
-			}
-			args := append([]string{host, slices.Max(found)}, runtime.Args(dll, "300", "1", "400")[1:]...)
+			args := append([]string{host, hostfxr(t, runtime)}, runtime.Args(dll, "300", "1", "400")[1:]...)
 			r := mustRecordTime(t, &exec.Cmd{Path: host, Args: args, Env: runtime.Env()},
 				"--time", "--mine", "TimeCalls.*") // its name is not that of the process
 			compareCalls(t, r, "TimeCalls.dll")
 		})
 	}
+}
+
+// TestPythonHost: the same for python3, which loads the runtime by ctypes.
+func TestPythonHost(t *testing.T) {
+	t.Parallel()
+	python, err := exec.LookPath("python3")
+	if err != nil {
+		t.Skip("needs python3")
+	}
+	runtime := dotnettest.Need(t).Newest()
+	script, err := filepath.Abs("testdata/host.py")
+	if err != nil {
+		t.Fatal(err)
+	}
+	dll := dotnettest.Target(t, "TimeCalls", dotnettest.Options{})
+	args := append([]string{python, script, hostfxr(t, runtime)}, runtime.Args(dll, "300", "1", "400")[1:]...)
+	r := mustRecordTime(t, &exec.Cmd{Path: python, Args: args, Env: runtime.Env()}, "--time", "--mine", "TimeCalls.*")
+	compareCalls(t, r, "TimeCalls.dll")
+}
+
+// hostfxr is the library by which other programs host a runtime.
+func hostfxr(t *testing.T, runtime dotnettest.Runtime) string {
+	t.Helper()
+	found, err := filepath.Glob(filepath.Join(runtime.Root, "host/fxr/*/libhostfxr.so"))
+	if err != nil || len(found) == 0 {
+		t.Fatalf("no hostfxr in %s: %v", runtime.Root, err)
+	}
+	return slices.Max(found)
 }
