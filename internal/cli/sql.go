@@ -14,8 +14,8 @@ import (
 	"github.com/clrprof/clrprof/internal/session"
 )
 
-// tableBytes bounds the result of a query that is printed as a table: its columns are as wide as the widest value, so all
-// rows are in memory, some times as large.
+// tableBytes bounds the result of a query that is printed as a table: its columns are as wide as the widest value, so
+// all rows are in memory, some times as large.
 const tableBytes = 32 << 20
 
 func newSQLCommand(e *environment) *cobra.Command {

@@ -266,15 +266,16 @@ func (b *bound) unlink(journal *os.File) error {
 
 // lock keeps all others from the file, and says if another writer is at work.
 func (b *bound) lock() (release func(), busy bool, err error) {
-	begin := time.Now()
-	for {
+	const all = sharedFirst - pendingByte + sharedSize
+	for begin := time.Now(); ; {
 		if err = lockRange(b.file, unix.F_WRLCK, reservedByte, 1); err != nil {
 			return nil, true, nil
 		}
-		if err = lockRange(b.file, unix.F_WRLCK, pendingByte, sharedFirst-pendingByte+sharedSize); err == nil {
-			return func() { lockRange(b.file, unix.F_UNLCK, pendingByte, sharedFirst-pendingByte+sharedSize) }, false, nil
+		if err = lockRange(b.file, unix.F_WRLCK, pendingByte, all); err == nil {
+			return func() { lockRange(b.file, unix.F_UNLCK, pendingByte, all) }, false, nil
 		}
-		if unlocked := lockRange(b.file, unix.F_UNLCK, reservedByte, 1); unlocked != nil || time.Since(begin) > busyTimeout {
+		unlocked := lockRange(b.file, unix.F_UNLCK, reservedByte, 1)
+		if unlocked != nil || time.Since(begin) > busyTimeout {
 			return nil, false, errors.Join(err, unlocked) // readers go on
 		}
 		time.Sleep(busyWait)

@@ -31,8 +31,8 @@ const (
 	mostAheadBytes = 64 << 20
 )
 
-// lengthOf is how long compressed data is once it is not, as it says: an error if that is more than it can be. Data that
-// does not say it, as of some bytes, is some times as long.
+// lengthOf is how long compressed data is once it is not, as it says: an error if that is more than it can be. Data
+// that does not say it, as of some bytes, is some times as long.
 func lengthOf(packed []byte) (length int64, said bool, err error) {
 	var h zstd.Header
 	if err := h.Decode(packed); err != nil {
