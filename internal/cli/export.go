@@ -105,6 +105,7 @@ type exportFlags struct {
 	shape                              shapeFlags
 	minShareGiven                      bool
 	arguments                          secrets.Keep // that are exported
+	safeCSV                            bool
 }
 
 func newExportCommand(e *environment) *cobra.Command {
@@ -148,6 +149,7 @@ func (x *exportFlags) flags(cmd *cobra.Command) {
 		"csv, xml: the kinds of reports, separated by commas: "+
 			strings.Join(reportNames(), ", "))
 	f.BoolVarP(&x.force, "force", "f", false, "replace the file if it exists")
+	f.BoolVar(&x.safeCSV, "csv-safe", false, "csv: for a spreadsheet, with an apostrophe before texts that it would run")
 	addArguments(f, &x.arguments)
 	x.shape.add(cmd)
 	x.only.add(cmd)

@@ -30,6 +30,9 @@ func reportNames() []string {
 // those that the session does not have.
 func (x *exportFlags) kinds(chosen exportFormat) ([]vsperf.Kind, error) {
 	isAll := slices.Equal(x.reports, []string{allReports})
+	if x.safeCSV && chosen.reports != vsperf.CSV {
+		return nil, usage("--csv-safe is for the format csv")
+	}
 	if chosen.reports == "" {
 		if len(x.reports) > 0 && !isAll {
 			return nil, usage("--summary is for the formats csv and xml")
@@ -72,6 +75,9 @@ func (x *exportFlags) writeReports(ctx context.Context, e *environment, s *sessi
 	src, err := analysis.Open(s, sel)
 	if err != nil {
 		return readError(err)
+	}
+	if x.safeCSV {
+		f = vsperf.SafeCSV
 	}
 	base := x.output
 	if base == "" {

@@ -219,6 +219,25 @@ func TestTableOfQuery(t *testing.T) {
 	}
 }
 
+// TestSafeReports: what a spreadsheet would run has an apostrophe before it in exported reports, if that is asked for.
+func TestSafeReports(t *testing.T) {
+	inFolder(t)
+	if err := sessiontest.Change("good.clrprof", func(conn *sqlite.Conn) error {
+		return sqlitex.ExecuteTransient(conn, "UPDATE thread SET name = '=cmd()'", nil)
+	}); err != nil {
+		t.Fatal(err)
+	}
+	export := []string{"export", "SESSION", "--summary", "Thread", "-o", "-", "--format"}
+	for want, flags := range map[string][]string{`"=cmd()"`: {"csv"}, `"'=cmd()"`: {"csv", "--csv-safe"}} {
+		if code, output := runMain(append(export, flags...), "good.clrprof"); code != exitOK || !strings.Contains(output, want) {
+			t.Errorf("%v: %d: %s", flags, code, output)
+		}
+	}
+	if code, output := runMain(append(export, "xml", "--csv-safe"), "good.clrprof"); code != exitUsage {
+		t.Errorf("%d: %s", code, output)
+	}
+}
+
 type writerFunc func([]byte) (int, error)
 
 // Write calls the function.

@@ -8,6 +8,7 @@
 package printable
 
 import (
+	"strconv"
 	"strings"
 	"unicode"
 )
@@ -33,4 +34,18 @@ func isPlain(s string) bool {
 		}
 	}
 	return true
+}
+
+// runs are what a cell begins with that a spreadsheet takes for a formula (OWASP, CSV injection).
+const runs = "=+-@"
+
+// Inert has a spreadsheet take a cell for a text. A number stays one.
+func Inert(s string) string {
+	if s == "" || !strings.ContainsRune(runs, rune(s[0])) {
+		return s
+	}
+	if _, err := strconv.ParseFloat(s, 64); err == nil {
+		return s
+	}
+	return "'" + s
 }

@@ -28,10 +28,12 @@ import (
 // Format is a way to write a report.
 type Format string
 
-// The formats; they are also the extensions of files.
+// The formats; the first two are also the extensions of files.
 const (
 	CSV Format = "csv"
 	XML Format = "xml"
+	// SafeCSV is CSV for a spreadsheet: a text that it would run has an apostrophe before it.
+	SafeCSV Format = "safe-csv"
 )
 
 // Kind is a kind of report.
@@ -177,7 +179,9 @@ var kinds = []Kind{
 func Kinds() []Kind { return slices.Clone(kinds) }
 
 // File is the name of the file of the kind of report, after a base.
-func (k Kind) File(base string, f Format) string { return base + "_" + k.Name + "Summary." + string(f) }
+func (k Kind) File(base string, f Format) string {
+	return base + "_" + k.Name + "Summary." + strings.TrimPrefix(string(f), "safe-")
+}
 
 // Applies reports whether an error of Build says that the session does not hold what the kind is about.
 func Applies(err error) bool {
@@ -232,7 +236,7 @@ func (r *Report) Write(w io.Writer, f Format) error {
 	if f == XML {
 		r.writeXML(out)
 	} else {
-		r.writeCSV(out)
+		r.writeCSV(out, f == SafeCSV)
 	}
 	if err := out.Flush(); err != nil {
 		return fmt.Errorf("writing the report %s: %w", r.kind.Name, err)
@@ -271,8 +275,11 @@ func (r *Report) each(begin, end func(), fn func(column, string, bool)) {
 	}
 }
 
-func (r *Report) writeCSV(out *bufio.Writer) {
+func (r *Report) writeCSV(out *bufio.Writer, safe bool) {
 	put := func(s string, isText bool) {
+		if isText && safe {
+			s = printable.Inert(s)
+		}
 		if isText {
 			s = `"` + strings.ReplaceAll(s, `"`, `""`) + `"`
 		}

@@ -192,20 +192,6 @@ func eachRecord(t *report.Table, fn func([]string) error) error {
 
 var tsvEscapes = strings.NewReplacer("\\", `\\`, "\t", `\t`, "\n", `\n`, "\r", `\r`)
 
-// runs are what a cell begins with that a spreadsheet takes for a formula (OWASP, CSV injection).
-const runs = "=+-@"
-
-// inert has a spreadsheet take a cell for a text. A number stays one.
-func inert(s string) string {
-	if s == "" || !strings.ContainsRune(runs, rune(s[0])) {
-		return s
-	}
-	if _, err := strconv.ParseFloat(s, 64); err == nil {
-		return s
-	}
-	return "'" + s
-}
-
 // writeSeparated writes a header and records as CSV or TSV. It is the one place where their cells are cleaned.
 func writeSeparated(w io.Writer, f Format, header []string, records func(func([]string) error) error) error {
 	write, flush := separated(w, f)
@@ -226,7 +212,7 @@ func separated(w io.Writer, f Format) (write func([]string) error, flush func() 
 			record = slices.Clone(record)
 			for i, s := range record {
 				if record[i] = printable.Text(s); f == SafeCSV {
-					record[i] = inert(record[i])
+					record[i] = printable.Inert(record[i])
 				}
 			}
 			return out.Write(record)
