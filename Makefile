@@ -102,16 +102,21 @@ SKIPS      ?=
 # Tests that "make test" left out, which "make test-rest" runs.
 LEFT       := bin/left-out.txt
 GOTEST     := go run ./tools/gotest
+# Without tables for debuggers, of which no test reads its own, linking them takes two fifths less processor time.
+TESTFLAGS  := -vet=off -ldflags=-w
+# Go tests packages in the order in which they are named: those that take longest first, so that none is left alone at
+# the end. The others follow, in whatever order.
+LONGEST    := $(addprefix ./,e2e internal/collect internal/cli internal/analysis internal/web internal/probes internal/clrmeta)
 
 # "make check" vets all packages: "go test" need not do so once more. docs/testing.md describes the suites.
 test: build dotnet check ## run the tests that one needs to trust a change; fetches what they need
-	CLRPROF_TEST_SUITE=quick CLRPROF_TEST_SEED=$(SEED) $(GOTEST) -left $(LEFT) $(SKIPS:%=-skips %) -- -vet=off -timeout 40m ./...
+	CLRPROF_TEST_SUITE=quick CLRPROF_TEST_SEED=$(SEED) $(GOTEST) -left $(LEFT) $(SKIPS:%=-skips %) -- $(TESTFLAGS) -timeout 40m $(LONGEST) ./...
 
 test-rest: build dotnet race test-agent analyze ## run what "make test" left out, each once, other compilers, sanitizers and the race detector
-	CLRPROF_TEST_SEED=$(SEED) $(GOTEST) -rest $(LEFT) $(SKIPS:%=-skips %) -- -vet=off -timeout 60m
+	CLRPROF_TEST_SEED=$(SEED) $(GOTEST) -rest $(LEFT) $(SKIPS:%=-skips %) -- $(TESTFLAGS) -timeout 60m
 
 test-all: build dotnet check race test-agent analyze hostile ## run all tests, and each way to record a program on every runtime
-	CLRPROF_TEST_SUITE=all $(GOTEST) $(SKIPS:%=-skips %) -- -vet=off -timeout 150m ./...
+	CLRPROF_TEST_SUITE=all $(GOTEST) $(SKIPS:%=-skips %) -- $(TESTFLAGS) -timeout 150m $(LONGEST) ./...
 
 test-agent: ## test the agent in a simulated runtime, with every available compiler and sanitizer
 	agent/test/all.sh

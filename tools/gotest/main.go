@@ -1,6 +1,7 @@
 // Command gotest runs "go test" and prints what that prints; then it lists the packages and the tests that took
 // longest, and the tests that were skipped, with their reasons, which "go test" says only of packages that fail. The
-// last lines count what passed, failed and was skipped. Its exit code is that of "go test".
+// last lines say how long all took, how much of that the processors were busy with it, and count what passed, failed and
+// was skipped. Its exit code is that of "go test".
 //
 //	gotest [-left FILE] [-rest FILE] [-skips FILE] -- -timeout 40m ./...
 //
@@ -23,8 +24,10 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"runtime"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/clrprof/clrprof/internal/dotnettest"
 )
@@ -80,12 +83,14 @@ func run(args []string, w io.Writer) (int, error) {
 	if *skips != "" && s.printForbidden(w, allowed) {
 		code = max(code, 1)
 	}
+	s.printBusy(w)
 	s.printCounts(w)
 	return code, nil
 }
 
 // run runs "go test" and returns its exit code.
 func (s *summary) run(args []string, w io.Writer) (int, error) {
+	started := time.Now()
 	cmd := exec.Command("go", append([]string{"test", "-json"}, args...)...)
 	cmd.Stderr = os.Stderr
 	out, err := cmd.StdoutPipe()
@@ -109,6 +114,10 @@ func (s *summary) run(args []string, w io.Writer) (int, error) {
 		}
 	}
 	err = cmd.Wait()
+	s.whole = time.Since(started)
+	if cmd.ProcessState != nil {
+		s.busy = cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()
+	}
 	var ended *exec.ExitError
 	if errors.As(err, &ended) {
 		return ended.ExitCode(), nil
@@ -128,11 +137,13 @@ type summary struct {
 	parts    map[string]bool     // tests that have parts: they wait for them
 	packages map[string]float64  // seconds of a package
 	counts   map[string]int      // tests and parts of tests by how they ended
+	whole    time.Duration       // that "go test" took
+	busy     time.Duration       // of a processor: what it compiled and linked, all tests and what they started
 }
 
 func newSummary() summary {
-	return summary{map[string][]string{}, map[string][]string{}, map[string]bool{}, map[string]float64{},
-		map[string]bool{}, map[string]float64{}, map[string]int{}}
+	return summary{output: map[string][]string{}, skipped: map[string][]string{}, left: map[string]bool{},
+		took: map[string]float64{}, parts: map[string]bool{}, packages: map[string]float64{}, counts: map[string]int{}}
 }
 
 // slow is what a test takes that is listed, in seconds, and slowest how many are.
@@ -255,6 +266,15 @@ func printSlowest(w io.Writer, title string, took map[string]float64) {
 			fmt.Fprintln(w, title)
 		}
 		fmt.Fprintf(w, "%8.1f %s\n", took[name], name)
+	}
+}
+
+// printBusy prints how long all took. Processor time depends less than that on what else a machine does: it is what to
+// compare, and where it is far less than all processors have, tests wait.
+func (s *summary) printBusy(w io.Writer) {
+	if seconds := s.whole.Seconds(); seconds >= slow {
+		fmt.Fprintf(w, "all took %.0f s, and %.0f s of processor time: %.1f of %d processors were busy\n", seconds,
+			s.busy.Seconds(), s.busy.Seconds()/seconds, runtime.NumCPU())
 	}
 }
 

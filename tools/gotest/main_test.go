@@ -2,10 +2,13 @@ package main
 
 import (
 	"bytes"
+	"fmt"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
+	"time"
 )
 
 // TestSummary: what failed is printed whole, what passed is not, and what was slow or skipped is listed.
@@ -41,12 +44,15 @@ no event
 	}
 	s.line(&b, []byte(`{"Action":"output","Package":"p","Test":"L/x","Output":"    l_test.go:1: left to make test-all: dear\n"}`))
 	s.line(&b, []byte(`{"Action":"skip","Package":"p","Test":"L/x"}`))
+	s.whole, s.busy = 20*time.Second, 25*time.Second
 	s.print(&b)
+	s.printBusy(&b)
 	s.printCounts(&b)
 	want := "x.go:1: no\n    b_test.go:8: wrong\n--- FAIL: B (0.00s)\nno event\nFAIL\tp\t0.1s\n" +
 		"--- not ended: F\ngoroutine 7 [select]:\n" +
 		"slowest, in seconds, parts that ran at the same time one after the other:\n     7.0 p E\n     5.5 p " +
 		"D\nskipped: needs an SDK: none\n    A\n" +
+		fmt.Sprintf("all took 20 s, and 25 s of processor time: 1.2 of %d processors were busy\n", runtime.NumCPU()) +
 		"5 tests and parts of tests passed, 2 failed, 2 were skipped; 1 packages\n" +
 		"1 tests are left to make test-all, which also runs all cases of those of which one was drawn\n"
 	if b.String() != want {
