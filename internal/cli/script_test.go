@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"runtime/debug"
 	"slices"
 	"strconv"
 	"testing"
@@ -20,11 +21,19 @@ import (
 // tiny is a module; scripts run elsewhere, so it is read before.
 var tiny, _ = os.ReadFile("../clrmeta/testdata/tiny.dll")
 
+// garbagePercent is for the process of the tests, not for the commands that it starts. A third of what it did was to
+// look for garbage: each command here opens a session, and leaves a heap of which little is in use.
+const garbagePercent = 400
+
 func TestMain(m *testing.M) {
-	testscript.Main(m, map[string]func(){
+	commands := map[string]func(){
 		"clrprof":   func() { os.Exit(Main(os.Args[1:], os.Stdin, os.Stdout, os.Stderr)) },
 		"manysites": func() { os.Exit(manySitesMain(os.Args[1:])) },
-	})
+	}
+	if commands[filepath.Base(os.Args[0])] == nil {
+		debug.SetGCPercent(garbagePercent)
+	}
+	testscript.Main(m, commands)
 }
 
 // concurrent are executed commands that can do several things at a time, and that get so far: not those that end with

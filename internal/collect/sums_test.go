@@ -1,6 +1,7 @@
 package collect_test
 
 import (
+	"maps"
 	"slices"
 
 	"github.com/google/go-cmp/cmp"
@@ -29,8 +30,8 @@ func (r *recordingTest) checkSums() {
 	r.recorder.Sums().EachTiming(func(id session.TimingID, calls, made quantity.Count, elapsed quantity.Nanoseconds) {
 		got[id] = session.TimingValue{Timing: id, Calls: calls, Ended: calls, Made: made, Elapsed: elapsed}
 	}, func(v *session.TimingValue) { got[v.Timing] = *v })
-	if diff := cmp.Diff(want, got); diff != "" {
-		r.t.Errorf("sums of timings (-want +got):\n%s", diff)
+	if !maps.Equal(want, got) { // cmp.Diff takes a hundred times as long to find that nothing differs
+		r.t.Errorf("sums of timings (-want +got):\n%s", cmp.Diff(want, got))
 	}
 
 	folded, err := r.writer.TimingInclusives()
@@ -55,8 +56,8 @@ func (r *recordingTest) checkSums() {
 		}
 		gotFolded[id] = v
 	}, func(v *session.TimingInclusive) { gotFolded[v.Timing] = *v })
-	if diff := cmp.Diff(wantFolded, gotFolded); diff != "" {
-		r.t.Errorf("sums of folded calls (-want +got):\n%s", diff)
+	if !maps.Equal(wantFolded, gotFolded) {
+		r.t.Errorf("sums of folded calls (-want +got):\n%s", cmp.Diff(wantFolded, gotFolded))
 	}
 	nodes, err := r.writer.Nodes()
 	if err != nil {
