@@ -1,6 +1,6 @@
 // Command gotest runs "go test" and prints what that prints; then it lists the packages and the tests that took
 // longest, and the tests that were skipped, with their reasons, which "go test" says only of packages that fail. The
-// last lines say how long all took, how much of that the processors were busy with it, and count what passed, failed and
+// last lines say how long all took, and for how much of that processors were busy, and count what passed, failed and
 // was skipped. Its exit code is that of "go test".
 //
 //	gotest [-left FILE] [-rest FILE] [-skips FILE] -- -timeout 40m ./...
