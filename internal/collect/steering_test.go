@@ -3,6 +3,7 @@ package collect
 import (
 	"path/filepath"
 	"testing"
+	"time"
 
 	"github.com/clrprof/clrprof/internal/launch"
 	"github.com/clrprof/clrprof/internal/session"
@@ -27,5 +28,26 @@ func TestReportAtOnce(t *testing.T) {
 	}
 	if rows, err := r.w.Processes(); err != nil || len(rows) != 1 || rows[0].Name != "App" {
 		t.Errorf("%+v, %v", rows, err)
+	}
+}
+
+// TestWhenItEnds: the time after which a recording ends runs from its beginning only if there is such a time, and it
+// begins then.
+func TestWhenItEnds(t *testing.T) {
+	for name, tt := range map[string]struct {
+		steering    Steering
+		after, ends bool
+	}{
+		"nothing is asked for":       {Steering{}, false, false},
+		"for a time":                 {Steering{For: time.Hour}, false, true},
+		"for a time, once resumed":   {Steering{For: time.Hour, Paused: true}, false, false},
+		"for a time, once started":   {Steering{For: time.Hour, Stopped: true}, false, false},
+		"for a time, later":          {Steering{For: time.Hour, After: time.Hour}, true, false},
+		"later, until all has ended": {Steering{After: time.Hour}, true, false},
+	} {
+		h := newController(tt.steering)
+		if after, ends := h.after.Stop(), h.ends.Stop(); after != tt.after || ends != tt.ends {
+			t.Errorf("%s: it waits for its begin: %v, want %v; for its end: %v, want %v", name, after, tt.after, ends, tt.ends)
+		}
 	}
 }
