@@ -28,10 +28,19 @@ var (
 // more than fits into 32 bits or a slice.
 var forgedValues = []string{"99999999", "-1", "4294967296", "9223372036854775807", "-9223372036854775808"}
 
-// column is a column of a table of a session.
-type column struct{ table, name string }
+// forgedTexts are what names and texts of a session may have in them that is to be dangerous for who prints, stores or
+// follows them, as expressions of SQL.
+var forgedTexts = []string{"''", "replace(hex(zeroblob(500000)), '0', 'a')", "char(27) || '[2J' || char(7, 155, 0) || 'x'",
+	"char(0x202e, 0x2066) || 'x'", "CAST(x'ff00c328' AS TEXT)", "'../../../../etc/passwd'",
+	"'x' || char(10) || '::set-output name=a::b'", "'x' || char(13, 10) || '=cmd()'"}
 
-// columnsOf lists the columns with numbers of all tables that have rows.
+// column is a column of a table of a session.
+type column struct {
+	table, name string
+	text        bool
+}
+
+// columnsOf lists the columns with numbers and texts of all tables that have rows.
 func columnsOf(t *testing.T, path string) (out []column) {
 	t.Helper()
 	err := sessiontest.Change(path, func(conn *sqlite.Conn) error {
@@ -43,10 +52,10 @@ func columnsOf(t *testing.T, path string) (out []column) {
 			}})
 		for _, table := range tables {
 			err = errors.Join(err, sqlitex.ExecuteTransient(conn,
-				fmt.Sprintf("SELECT name FROM pragma_table_info('%s') WHERE type IN ('INTEGER', 'REAL') AND "+
+				fmt.Sprintf("SELECT name, type = 'TEXT' FROM pragma_table_info('%s') WHERE type IN ('INTEGER', 'REAL', 'TEXT') AND "+
 					"EXISTS (SELECT 1 FROM %q)", table, table),
 				&sqlitex.ExecOptions{ResultFunc: func(s *sqlite.Stmt) error {
-					out = append(out, column{table, s.ColumnText(0)})
+					out = append(out, column{table, s.ColumnText(0), s.ColumnInt(1) != 0})
 					return nil
 				}}))
 		}
@@ -71,7 +80,7 @@ func forgedReading() [][]string {
 	return out
 }
 
-// forgery is a number in all rows of a column of a sample session.
+// forgery is a number or a text in all rows of a column of a sample session.
 type forgery struct {
 	sample string
 	column
@@ -96,7 +105,11 @@ func forgeries(t *testing.T, most int) (out []forgery) {
 			t.Fatal(err)
 		}
 		for _, c := range columnsOf(t, path) {
-			for _, v := range forgedValues {
+			values := forgedValues
+			if c.text {
+				values = forgedTexts
+			}
+			for _, v := range values {
 				out = append(out, forgery{path, c, v})
 			}
 		}
@@ -110,7 +123,7 @@ func forgeries(t *testing.T, most int) (out []forgery) {
 	return out[:min(most, len(out))]
 }
 
-// TestForgedColumns: whatever number a session has in a column, each command reads it or says in a line what is wrong
+// TestForgedColumns: whatever number or text a session has in a column, each command reads it or says in a line what is wrong
 // with it; none has a mistake of its own because of it.
 func TestForgedColumns(t *testing.T) {
 	inFolder(t)
@@ -135,6 +148,9 @@ func TestForgedColumns(t *testing.T) {
 			code, output := runMain(command, "forged.clrprof")
 			if code == exitInternal || strings.Contains(output, "goroutine ") {
 				t.Errorf("%v: %s: %d: %.300s", f, strings.Join(command, " "), code, output)
+			}
+			if f.text && (strings.ContainsAny(output, "\x1b\a\u009b\u202e\u2066\x00") || strings.Contains(output, "\n::set-output")) {
+				t.Errorf("%v: %s: prints what steers a terminal: %.300q", f, strings.Join(command, " "), output)
 			}
 		}
 	}
