@@ -39,3 +39,24 @@ bool method_is_extern(void *info, uintptr_t module, uint32_t token, uint32_t att
     enum { ABSTRACT = 0x400, CODE_TYPE = 0x3, INTERNAL_CALL = 0x1000 };
     return rva == 0 && (attributes & ABSTRACT) == 0 && (implementation & (CODE_TYPE | INTERNAL_CALL)) == 0 && !method_has_il(info, module, token);
 }
+
+static bool is_emitted(const utf16 *name, uint32_t length)
+{
+    static const char emitted[] = "RefEmit_InMemoryManifestModule"; /* AssemblyBuilder.cs */
+    uint32_t i = 0;
+    while (i < sizeof emitted - 1 && i < length && name[i] == (utf16)emitted[i])
+        i++;
+    return i == sizeof emitted - 1;
+}
+
+void module_name_emitted(void *info, uintptr_t module, utf16 *name, uint32_t *length, uint32_t capacity)
+{
+    uint32_t n = 0, flags;
+    uintptr_t assembly = 0, domain, manifest;
+    const uint8_t *base;
+    if (is_emitted(name, *length) &&
+        SLOT(info, INFO_GET_MODULE_INFO2, uintptr_t, const uint8_t **, uint32_t, uint32_t *, utf16 *, uintptr_t *, uint32_t *)(info, module, &base, 0, &n, NULL, &assembly,
+                                                                                                                               &flags) >= 0 &&
+        SLOT(info, INFO_GET_ASSEMBLY_INFO, uintptr_t, uint32_t, uint32_t *, utf16 *, uintptr_t *, uintptr_t *)(info, assembly, capacity, &n, name, &domain, &manifest) >= 0)
+        *length = n < capacity ? n : capacity;
+}

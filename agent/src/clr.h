@@ -172,6 +172,10 @@ enum {
 bool method_is_extern(void *info, uintptr_t module, uint32_t token, uint32_t attributes, uint32_t rva, uint32_t implementation);
 bool method_has_il(void *info, uintptr_t module, uint32_t token);
 
+/* System.Reflection.Emit gives all its modules the same name. If this is that name, it becomes the assembly's; the length is that with
+ * the zero at the end. */
+void module_name_emitted(void *info, uintptr_t module, utf16 *name, uint32_t *length, uint32_t capacity);
+
 #define EMIT_DEFINE_MEMBER_REF 14 /* of IMetaDataEmit */
 #define EMIT_GET_TOKEN_FROM_SIG 23
 #define EMIT_GET_TOKEN_FROM_TYPE_SPEC 26

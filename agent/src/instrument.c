@@ -142,6 +142,7 @@ bool instrument_module_path(uintptr_t module, utf16 *path, uint32_t *length, uin
             info, module, &base, WIRE_MAX_NAME, &n, path, &assembly, flags) < 0 ||
         n == 0 || n > WIRE_MAX_NAME)
         return false;
+    module_name_emitted(info, module, path, &n, WIRE_MAX_NAME);
     *length = n - 1;
     return true;
 }

@@ -227,8 +227,10 @@ static void read_metadata(uintptr_t module, struct origin_facts *f, char *name, 
     if (SLOT(info, INFO_GET_MODULE_META_DATA, uintptr_t, uint32_t, const struct guid *, void **)(info, module, 0, &IID_METADATA_IMPORT, &import) != HR_OK ||
         import == NULL)
         return;
-    if (f->in_memory && SLOT(import, IMPORT_GET_SCOPE_PROPS, utf16 *, uint32_t, uint32_t *, struct guid *)(import, scope, WIRE_MAX_NAME, &length, &id) >= 0)
+    if (f->in_memory && SLOT(import, IMPORT_GET_SCOPE_PROPS, utf16 *, uint32_t, uint32_t *, struct guid *)(import, scope, WIRE_MAX_NAME, &length, &id) >= 0) {
+        module_name_emitted(info, module, scope, &length, WIRE_MAX_NAME);
         to_utf8(scope, length > 0 && length < WIRE_MAX_NAME ? length - 1 : 0, name, room);
+    }
     if (!f->in_memory)
         read_company(import, company, room);
     com_release(import);

@@ -207,10 +207,12 @@ static uint64_t module_of(uintptr_t module, uint8_t *scratch)
     length = 0;
     struct guid id = {0};
     if (import != NULL && SLOT(import, IMPORT_GET_SCOPE_PROPS, utf16 *, uint32_t, uint32_t *, struct guid *)(
-                              import, name, WIRE_MAX_NAME, &length, &id) >= 0)
+                              import, name, WIRE_MAX_NAME, &length, &id) >= 0) {
         memcpy(mvid, &id, sizeof id);
-    else
+        module_name_emitted(info, module, name, &length, WIRE_MAX_NAME);
+    } else {
         length = 0;
+    }
     put_name(&r, name, length);
     uint64_t what = (flags & MODULE_FLAG_COLLECTIBLE) != 0 ? COLLECTIBLE : file && is_core_library(name, length) ? CORE_LIBRARY : 0;
     return insert(&modules, module, &r, WIRE_RECORD_MODULE, &last_module, what);

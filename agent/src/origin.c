@@ -66,7 +66,7 @@ static bool begins(const char *text, const char *with)
 /* Is a module in memory called as those are that the framework and well-known packages emit? */
 static bool is_framework_name(const char *name)
 {
-    static const char *const begin[] = {"System.", "Microsoft.", "DynamicProxyGenAssembly", "RefEmit_", "Snippets", "Anonymously Hosted"};
+    static const char *const begin[] = {"System.", "Microsoft.", "DynamicProxyGenAssembly", "ProxyBuilder", "MetadataViewProxies_", "Snippets", "Anonymously Hosted"};
     for (size_t i = 0; i < sizeof begin / sizeof *begin; i++)
         if (begins(name, begin[i]))
             return true;

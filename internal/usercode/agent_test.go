@@ -127,7 +127,7 @@ func TestAgentDecides(t *testing.T) {
 			Company: rapid.SampledFrom([]string{"", "Microsoft", "Microsoft Corporation", "Mine"}).Draw(t, "company")}
 		if rapid.Bool().Draw(t, "in memory") {
 			m = Module{InMemory: true,
-				Name: rapid.SampledFrom([]string{"System.Emitted", "RefEmit_InMemory", "Mine", ""}).Draw(t, "name")}
+				Name: rapid.SampledFrom([]string{"System.Emitted", "ProxyBuilder", "Mine", ""}).Draw(t, "name")}
 		} else if m.IsMain = m.Path == main.Path; !m.IsMain && rapid.Bool().Draw(t, "is main") {
 			m = Module{Path: main.Path, IsMain: true, Company: m.Company}
 		}

@@ -29,7 +29,10 @@
 // With times the agent must know before a module's code runs. It has the same rules (agent/src/origin.c), which a test
 // here compares with these; what it decided is what the session says.
 //
-// Limits: an assembly that a program loads from another folder is yours only if a deps.json says so.
+// Modules that System.Reflection.Emit makes all have one name, so the agent reports that of their assemblies.
+//
+// Limits: an assembly that a program loads from another folder is yours only if a deps.json says so, and what a package
+// emits under a name of its own is taken for yours.
 package usercode
 
 import (
@@ -66,7 +69,7 @@ func (o Origin) IsUser() bool {
 
 // Module is what is known about a module.
 type Module struct {
-	Name      string // without folder: Shop.dll
+	Name      string // without folder: Shop.dll; of code that was emitted, its assembly's name
 	Path      string // "" or relative: in memory, or within a single file
 	InMemory  bool
 	Company   string // AssemblyCompanyAttribute; "": none, or unknown
@@ -172,8 +175,8 @@ func isVersion(s string) bool {
 // isFrameworkName reports whether a module in memory is called as those are that the framework and well-known packages
 // emit: serializers, compiled expressions, proxies.
 func isFrameworkName(name string) bool {
-	for _, prefix := range []string{"System.", "Microsoft.", "DynamicProxyGenAssembly", "RefEmit_", "Snippets",
-		"Anonymously Hosted"} {
+	for _, prefix := range []string{"System.", "Microsoft.", "DynamicProxyGenAssembly", "ProxyBuilder",
+		"MetadataViewProxies_", "Snippets", "Anonymously Hosted"} {
 		if strings.HasPrefix(name, prefix) {
 			return true
 		}

@@ -54,6 +54,8 @@ func TestDecide(t *testing.T) {
 			Directory: "/app"}, Package},
 		{Module{Name: "FSI-ASSEMBLY", InMemory: true}, Memory},
 		{Module{Name: "System.Linq.Expressions.Emitted", InMemory: true}, Generated},
+		{Module{Name: "ProxyBuilder", InMemory: true}, Generated},
+		{Module{Name: "My.Rules", InMemory: true}, Memory},
 		{Module{Name: "DynamicProxyGenAssembly2", InMemory: true}, Generated},
 	} {
 		if got := Decide([]Module{main, c.module}, open, nil)[1]; got != c.want {

@@ -182,12 +182,12 @@ static class Truth
             "token", "0x" + token.ToString("x8", CultureInfo.InvariantCulture), "type", Name(type));
     }
 
-    /// <summary>The file of the module; its own name where there is none.</summary>
+    /// <summary>The file of the module; its own name where there is none, or that of its assembly, if it was emitted.</summary>
     public static string ModuleOf(MethodBase function)
     {
         Assembly assembly = function.DeclaringType.Assembly;
         bool file = !assembly.IsDynamic && assembly.Location != ""; // in a single-file application there is none
-        return file ? Path.GetFileName(assembly.Location) : function.Module.ScopeName;
+        return file ? Path.GetFileName(assembly.Location) : assembly.IsDynamic ? assembly.GetName().Name : function.Module.ScopeName;
     }
 
     public static void Add(string row, long objects, long bytes)
