@@ -1,7 +1,8 @@
 /* The arena: one file in shared memory that the collector reads, also when this process is gone.
  *
  * The file is sparse. Addresses are reserved for all of it at once, so nothing ever moves. Memory is asked of the file
- * system (fallocate) before it is touched: a full /dev/shm is a counted loss and never a SIGBUS. Only what has memory is
+ * system (fallocate, or zeros where that is refused) before it is touched: a full /dev/shm is a counted loss and never a
+ * SIGBUS. Only what has memory is
  * mapped: reading a hole of a file in shared memory fills it, and others read all that a process has mapped (createdump,
  * gcore, mlockall, scanners). They would make of an arena of kilobytes one of several times the memory limit. */
 #define _GNU_SOURCE
@@ -34,6 +35,7 @@
 #define ROOM_SHARE 8u /* of the file system is left to others, */
 #define MAX_ROOM_LEFT (UINT64_C(1) << 30) /* at most that: launch.reserve says the same */
 #define MAX_COMMAND_LINE (64u << 10)
+#define ZEROS_BYTES 4096u
 #define PLACE_SHARES 2u /* of the limit are the addresses of private memory: what grows by doubling leaves as many as it has */
 #define MAX_NAMES 4u /* tries to find a file name that is free */
 
@@ -141,21 +143,41 @@ static uint64_t room_of(const struct statvfs *v)
     return v->f_blocks == 0 ? UINT64_MAX : free > left ? free - left : 0; /* 0 blocks: it has no limit */
 }
 
+/* Zeros that are written take memory, too, and where there is none that is an error. */
+static bool write_zeros(int fd, uint64_t offset, uint64_t bytes)
+{
+    static const uint8_t zeros[ZEROS_BYTES];
+    while (bytes > 0) {
+        ssize_t n = pwrite(fd, zeros, bytes < sizeof zeros ? bytes : sizeof zeros, (off_t)offset);
+        if (n <= 0 && (n == 0 || errno != EINTR))
+            return false;
+        offset += n < 0 ? 0 : (uint64_t)n;
+        bytes -= n < 0 ? 0 : (uint64_t)n;
+    }
+    return true;
+}
+
+bool file_back(int fd, uint64_t offset, uint64_t bytes)
+{
+    int rc;
+    do
+        rc = fallocate(fd, 0, (off_t)offset, (off_t)bytes);
+    while (rc != 0 && errno == EINTR);
+    return rc == 0 || ((errno == EOPNOTSUPP || errno == ENOSYS || errno == EPERM) && write_zeros(fd, offset, bytes));
+}
+
 /* Asks the file system for memory. One that is full is not asked again for a while: it takes its time to say no, and
  * each allocation of the program would wait for that. A file that would grow past RLIMIT_FSIZE would kill the process. */
 static bool back(int fd, uint64_t offset, uint64_t bytes)
 {
     static uint64_t ask_again_ns;
     struct statvfs v;
-    int rc;
     if ((ask_again_ns != 0 && monotonic_ns() < ask_again_ns) || offset + bytes > file_size_limit() ||
         (fstatvfs(fd, &v) == 0 && room_of(&v) < bytes))
         return false;
-    do
-        rc = fallocate(fd, 0, (off_t)offset, (off_t)bytes);
-    while (rc != 0 && errno == EINTR);
-    ask_again_ns = rc == 0 ? 0 : monotonic_ns() + FULL_PAUSE_NS;
-    return rc == 0;
+    bool backed = file_back(fd, offset, bytes);
+    ask_again_ns = backed ? 0 : monotonic_ns() + FULL_PAUSE_NS;
+    return backed;
 }
 
 bool arena_back_file(int fd, uint64_t offset, uint64_t bytes)
@@ -371,8 +393,8 @@ static uint64_t map_file(uint64_t memory_limit, uint32_t regions)
         uint64_t size = WIRE_HEADER_SIZE + regions * capacity;
         if (ftruncate(arena_fd, (off_t)size) != 0)
             continue;
-        if (fallocate(arena_fd, 0, 0, WIRE_HEADER_SIZE) != 0) {
-            no_arena = "no_space";
+        if (!file_back(arena_fd, 0, WIRE_HEADER_SIZE)) {
+            no_arena = errno == ENOSPC || errno == EDQUOT ? "no_space" : "no_file";
             return 0;
         }
         void *p = mmap(NULL, size, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);

@@ -340,7 +340,7 @@ static bool make_place(const char *directory)
     int fd = open(made, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
     if (fd < 0)
         return false;
-    void *p = flock(fd, LOCK_EX | LOCK_NB) == 0 && fallocate(fd, 0, 0, sizeof *place) == 0 ? mmap(NULL, sizeof *place, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0) : MAP_FAILED;
+    void *p = flock(fd, LOCK_EX | LOCK_NB) == 0 && file_back(fd, 0, sizeof *place) ? mmap(NULL, sizeof *place, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0) : MAP_FAILED;
     if (p != MAP_FAILED) {
         place = p;
         place->version = WIRE_VERSION;

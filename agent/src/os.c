@@ -64,7 +64,7 @@ static __thread struct {
 } own_rseq __attribute__((aligned(32))) AT_FIXED_PLACE;
 
 static const uint64_t quiet_word; /* never changes */
-static bool may_rseq, may_perf, may_delay;
+static bool may_usage, may_rseq, may_perf, may_delay;
 static uint64_t gap_ticks = INT64_MAX; /* until the rate of the clock is known */
 static uint64_t rate;                  /* ticks per second, 0 until then */
 bool clock_is_tsc;
@@ -274,11 +274,12 @@ static bool read_delay(uint64_t *ns)
     return strtoull(end, &end, 10) != 0 && *end == '\n';
 }
 
+/* Where it is refused later, nothing has come since the last time. */
 static void read_usage(struct os_usage *u)
 {
     struct rusage r;
-    getrusage(RUSAGE_THREAD, &r);
-    *u = (struct os_usage){(uint64_t)r.ru_nvcsw, (uint64_t)r.ru_nivcsw, (uint64_t)r.ru_majflt, (uint64_t)r.ru_inblock};
+    if (getrusage(RUSAGE_THREAD, &r) == 0)
+        *u = (struct os_usage){(uint64_t)r.ru_nvcsw, (uint64_t)r.ru_nivcsw, (uint64_t)r.ru_majflt, (uint64_t)r.ru_inblock};
 }
 
 static void attach(struct timer *t, bool with_rseq)
@@ -286,7 +287,11 @@ static void attach(struct timer *t, bool with_rseq)
     volatile uint64_t *word = with_rseq ? rseq_word() : NULL;
     t->gap = INT64_MAX; /* longer ones are those of a clock that went backwards */
     t->alarms = t->false_alarms = 0;
-    if (word != NULL && *word == 0) {
+    if (!may_usage) {
+        t->word = (volatile uint64_t *)(uintptr_t)&quiet_word;
+        t->expect = 0;
+        t->mechanism = WIRE_MECHANISM_NONE;
+    } else if (word != NULL && *word == 0) {
         t->word = word;
         t->expect = (uintptr_t)machine_rseq_never;
         *word = t->expect;
@@ -304,7 +309,7 @@ static void attach(struct timer *t, bool with_rseq)
 
 void os_attach(struct timer *t)
 {
-    struct os_usage now;
+    struct os_usage now = {0};
     uint32_t looks = 0;
     attach(t, may_rseq);
     t->unread = t->guessed = 0;
@@ -355,7 +360,7 @@ static bool count(const struct timer *t, uint64_t now, const struct wire_waits *
     if (!c->delayed)
         return true;
     c->delayed = read_delay(&c->delay);
-    struct os_usage after;
+    struct os_usage after = t->usage;
     read_usage(&after);
     return after.voluntary == t->usage.voluntary && after.preempted == t->usage.preempted;
 }
@@ -433,8 +438,12 @@ uint64_t os_look(struct timer *t, uint64_t from, struct wire_waits *w)
         if (calm && w->intervals != 0)
             calm = count(t, now, w, &c);
     } while (++looks < MAX_LOOKS && !calm);
-    if (!calm)
+    if (!calm) { /* each look was switched out, as all system calls of a traced process are (strace): what comes now is not seen */
         count(t, now, w, &c);
+        if (t->mechanism == WIRE_MECHANISM_RSEQ && !foreign)
+            *t->word = t->expect;
+        now = os_clock();
+    }
     bool switched = w->voluntary + w->preempted != 0;
     t->alarms += switched;
     t->false_alarms += !switched;
@@ -466,8 +475,10 @@ void os_init(void)
     const char *clock = getenv("CLRPROF_CLOCK");
     clock_is_tsc = machine_clock_is_steady() && (clock == NULL || strcmp(clock, "monotonic") != 0);
     arena.header->clock = clock_is_tsc ? MACHINE_CLOCK : WIRE_CLOCK_MONOTONIC;
-    may_rseq = may_use("rseq") && rseq_works();
-    may_perf = !may_rseq && may_use("perf");
+    struct rusage usage;
+    may_usage = getrusage(RUSAGE_THREAD, &usage) == 0;
+    may_rseq = may_usage && may_use("rseq") && rseq_works();
+    may_perf = may_usage && !may_rseq && may_use("perf");
     struct timer probe = {0};
     may_delay = may_use("delay") && read_delay(&probe.delay_ns);
     arena.header->ready_measured = may_delay;
@@ -475,7 +486,7 @@ void os_init(void)
         may_perf = perf_open(&probe); /* the first one on a machine takes 15 ms: not in the program's first call */
         os_detach(&probe);
     }
-    arena.header->mechanism = may_rseq ? WIRE_MECHANISM_RSEQ : may_perf ? WIRE_MECHANISM_PERF : WIRE_MECHANISM_GAP;
+    arena.header->mechanism = !may_usage ? WIRE_MECHANISM_NONE : may_rseq ? WIRE_MECHANISM_RSEQ : may_perf ? WIRE_MECHANISM_PERF : WIRE_MECHANISM_GAP;
 }
 
 void os_close(void)

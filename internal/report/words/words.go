@@ -235,7 +235,7 @@ var mechanisms = map[string]string{
 		"own work",
 	session.MechanismGap: "context switches in intervals longer than %s (the kernel allows nothing better here: " +
 		"see perf_event_paranoid); shorter waits count as the program's own work",
-	session.MechanismNone: "nothing: application time is elapsed time",
+	session.MechanismNone: "nothing, because getrusage is refused: CPU and application time are elapsed time",
 }
 
 // mechanismsWithCalls say it where system calls were counted.
