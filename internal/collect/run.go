@@ -535,6 +535,10 @@ type output struct {
 func prepare(o Options, now time.Time) (output, error) {
 	out := output{pattern: expand(o.Output, map[byte]string{'t': now.Format("20060102-150405"), 'e': o.Name}),
 		force: o.Force}
+	if strings.HasSuffix(out.pattern, "/") {
+		return output{}, fmt.Errorf("%w: %s names a directory: name a file, such as %sapp.clrprof", ErrWrite,
+			out.pattern, out.pattern)
+	}
 	if !o.Force && !strings.Contains(out.pattern, "%p") {
 		var err error
 		if out.made, err = session.Create(out.pattern, false); err != nil {
@@ -545,10 +549,17 @@ func prepare(o Options, now time.Time) (output, error) {
 	if err := session.Replaceable(out.pattern); err != nil {
 		return output{}, fmt.Errorf("%w: %s: %w", ErrWrite, out.pattern, err)
 	}
-	trial := filepath.Join(filepath.Dir(out.pattern), fmt.Sprintf(".clrprof-%d-%d.trial", os.Getpid(), now.UnixNano()))
+	folder, err := filepath.Abs(filepath.Dir(out.pattern))
+	if err != nil {
+		return output{}, fmt.Errorf("%w: %w", ErrWrite, err)
+	}
+	trial := filepath.Join(folder, fmt.Sprintf(".clrprof-%d-%d.trial", os.Getpid(), now.UnixNano()))
 	w, err := session.Create(trial, false)
 	if err != nil {
-		return output{}, fmt.Errorf("%w %s: %w", ErrWrite, out.pattern, err)
+		if why := unix.Errno(0); errors.As(err, &why) { // without the name, which nobody has chosen
+			err = why
+		}
+		return output{}, fmt.Errorf("%w: no file can be made in the directory %s: %w", ErrWrite, folder, err)
 	}
 	return out, errors.Join(w.Close(), os.Remove(trial))
 }

@@ -206,14 +206,20 @@ func withoutAgent(env []string) []string {
 	})
 }
 
-// AgentDirectories lists where this user's agents can be loaded from.
-// The cache lasts; a temporary folder may not.
+// AgentDirectories lists where this user's agents can be loaded from, whatever the working directory: a target's
+// processes have their own, and HOME and TMPDIR may be relative paths. The cache lasts; a temporary folder may not.
 func AgentDirectories() []string {
 	var list []string
-	if cache, err := os.UserCacheDir(); err == nil {
-		list = append(list, filepath.Join(cache, "clrprof", "agent"))
+	add := func(folder string) {
+		if absolute, err := filepath.Abs(folder); err == nil {
+			list = append(list, absolute)
+		}
 	}
-	return append(list, filepath.Join(os.TempDir(), "clrprof-agent-"+strconv.Itoa(os.Getuid())))
+	if cache, err := os.UserCacheDir(); err == nil {
+		add(filepath.Join(cache, "clrprof", "agent"))
+	}
+	add(filepath.Join(os.TempDir(), "clrprof-agent-"+strconv.Itoa(os.Getuid())))
+	return list
 }
 
 // agentDirectories lists where the agent may be loaded from.

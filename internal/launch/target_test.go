@@ -131,12 +131,21 @@ func TestEnvironment(t *testing.T) {
 }
 
 func TestAgentDirectories(t *testing.T) {
+	t.Chdir(t.TempDir())
 	t.Setenv("TMPDIR", "/tmp/t")
 	t.Setenv("XDG_CACHE_HOME", "")
 	t.Setenv("HOME", "/h")
 	temporary := "/tmp/t/clrprof-agent-" + strings.Split(prefixOf(os.Getuid()), "-")[1]
 	if d := cmp.Diff([]string{"/h/.cache/clrprof/agent", temporary, "/arenas"}, agentDirectories("/arenas")); d != "" {
 		t.Error(d)
+	}
+	here, err := os.Getwd()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("HOME", "h")
+	if d := agentDirectories("/arenas")[0]; d != filepath.Join(here, "h/.cache/clrprof/agent") {
+		t.Errorf("with a relative HOME: %s, which is another place in another working directory", d)
 	}
 	t.Setenv("HOME", "")
 	list := agentDirectories("/arenas")
