@@ -42,7 +42,8 @@ func Explain(command, env []string) string {
 	}
 	return "the command started no .NET program, or one that is compiled with NativeAOT or runs on Mono; or it " +
 		"cleared the environment, ran as another user, has DOTNET_EnableDiagnostics=0 in its runtimeconfig.json, " +
-		"or ended before the runtime started"
+		"ended before the runtime started, or does not see " + Bases()[0] + " as clrprof does, as in a sandbox with " +
+		"its own /dev/shm (bubblewrap, snap): then choose a folder that it sees by " + envBase
 }
 
 // defaultLoader loads shared libraries into programs of glibc's on x86-64 (System V ABI, AMD64 supplement, 5.2.1).

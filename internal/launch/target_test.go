@@ -327,6 +327,7 @@ func TestExplain(t *testing.T) {
 			"COMPlus_EnableDiagnostics_Profiler=0 forbids profilers"},
 		{[]string{"true"}, []string{"DOTNET_EnableDiagnostics=1"}, "the command started no .NET program"},
 		{[]string{"true"}, nil, "the command started no .NET program"},
+		{[]string{"true"}, nil, "does not see " + Bases()[0]},
 		{[]string{"no-such-command-anywhere"}, nil, "the command started no .NET program"},
 		{[]string{"dotnet", "no-such.dll"}, nil, "the command started no .NET program"},
 		{[]string{"dotnet", script(t, "x.dll", "text", 0o600)}, nil, "x.dll is not a .NET assembly"},
