@@ -39,14 +39,17 @@ func buildLines(b *builder) error {
 		return err
 	}
 	b.attachLifetimes(list)
-	b.table.Rows = b.limit(list, exclusiveCost)
 	var placed q.Amount
 	for _, r := range list {
 		placed = placed.Add(r.values.Exclusive)
 	}
-	if without := b.shown.Sub(placed); !without.IsZero() {
+	if without := b.shown.Sub(placed); !without.IsZero() { // so that rows add up to the whole
+		row := Row{kind: rowOutside, text: "(without a line)", values: both(without)}
+		row.time = b.orNone(nil, 0)
+		list = append(list, row)
 		b.note(NoteWithoutLine, q.PercentOf(without.Bytes, b.total.Bytes))
 	}
+	b.table.Rows = b.limit(list, exclusiveCost)
 	if b.hasTime() {
 		b.note(NoteBody)
 	}

@@ -120,6 +120,8 @@ const (
 	FindingNothing       NoteKind = "nothing"        // nothing was recorded
 	FindingNothingInside NoteKind = "nothing-inside" // patterns
 	FindingAllocations   NoteKind = "allocations"    // the share of bytes, a type, and a place
+	FindingIdle          NoteKind = "idle"           // CPU time, and of how long
+	FindingNative        NoteKind = "native"         // bytes of private memory, and of the heap
 	// the share of a heap of which there is a snapshot, bytes, a static field, and what it holds
 	FindingHeld NoteKind = "held"
 	// of what, the share, how much, what was done, where, and the largest parts

@@ -78,8 +78,9 @@ type NextKind int
 
 // The kinds of commands.
 const (
-	NextView NextKind = iota // prints a view
-	NextPage                 // shows the session in a browser
+	NextView  NextKind = iota // prints a view
+	NextPage                  // shows the session in a browser
+	NextTimes                 // records the program with times
 )
 
 // Section is one list of the summary.
@@ -556,7 +557,7 @@ func (s *Summary) worstFunction() session.FunctionID {
 // addNext chooses what to look at next.
 func (s *Summary) addNext() {
 	add := func(view, argument string) { s.Next = append(s.Next, Next{View: view, Argument: argument}) }
-	s.Next = append(s.Next, Next{Kind: NextPage})
+	s.Next = append([]Next{{Kind: NextPage}}, s.Next...) // findings may propose a recording
 	if len(s.Lost) > 0 {
 		add("losses", "")
 	}

@@ -75,6 +75,9 @@ func (s *Summary) addFindings(o Options) error {
 	s.findRules(judged)
 	s.findWaits(judged)
 	s.findHeld()
+	if err := s.findSystem(); err != nil {
+		return err
+	}
 	if err := s.findInteractions(); err != nil {
 		return err
 	}

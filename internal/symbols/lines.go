@@ -98,19 +98,21 @@ func (s *source) first(method clrmeta.Token) (ppdb.SequencePoint, bool) {
 	return points[0], true
 }
 
-// at returns the last visible point at or before an IL offset.
+// at returns the last visible point at or before an IL offset. What the compiler does before the first one, such as the
+// closure of a scope that is the whole method, is where the method begins; so is all that the stub of a state machine
+// does.
 func (s *source) at(method clrmeta.Token, il uint32) (ppdb.SequencePoint, bool) {
 	points := s.visible(method)
+	if len(points) == 0 {
+		return s.first(method)
+	}
 	i, _ := slices.BinarySearchFunc(points, il, func(p ppdb.SequencePoint, il uint32) int {
 		if p.Offset <= il {
 			return -1
 		}
 		return 1
 	})
-	if i == 0 {
-		return ppdb.SequencePoint{}, false
-	}
-	return points[i-1], true
+	return points[max(0, i-1)], true
 }
 
 // place turns a point into a place of a function; none if its document has no

@@ -231,6 +231,8 @@ func (s summary) command(next report.Next) string {
 	switch next.Kind {
 	case report.NextPage:
 		return "clrprof view " + path + "   # in a browser"
+	case report.NextTimes:
+		return strings.TrimSpace("clrprof run --time -- " + shell.Line(s.Command))
 	case report.NextView:
 	}
 	out := "clrprof report " + path + " " + next.View

@@ -42,7 +42,8 @@ var sentences = map[report.NoteKind]string{
 	report.NoteBody: "(body): time of a function after its last call, or before calls whose line is not known.",
 	report.NoteUserLines: "Each line includes what the framework did for it; (body): what a function did, or had " +
 		"done, on none of its lines.",
-	report.NoteWithoutLine: "%s of the bytes were allocated in functions without symbols, so they have no line.",
+	report.NoteWithoutLine: "(without a line): %s of the bytes, allocated in functions without symbols, by the runtime itself, " +
+		"or in code that it maps to no statement.",
 	report.NoteWithoutInstruction: "%s of the time passed in functions after their last call, so it has no " +
 		"instruction.",
 	report.NoteUnplacedBytes: "%s of the bytes were allocated in functions without a known instruction, such as " +
@@ -151,6 +152,11 @@ var sentences = map[report.NoteKind]string{
 	report.FindingAllCode:  "Of all code: %s of all bytes are of type %s, and %s are allocated by %s.",
 	report.FindingInteractions: "Database commands and HTTP requests took %s in all, in a recording of %s (%s calls; the " +
 		"view interactions lists them). The largest part is %s: %s, called in %s.",
+	report.FindingIdle: "The program mostly waits: it had %s of CPU time in %s. What it waits for, and where, is in a " +
+		"recording with --time.",
+	report.FindingNative: "Most memory is not on the heap: the process had %s of private memory, and %s of objects after " +
+		"a collection, at most. The rest is native memory (libraries, Marshal, stacks of threads), or room that the " +
+		"collector keeps.",
 	report.FindingHeld: "%s of the heap at its snapshot (%s) is held by the static field %s: %s.",
 	report.FindingRule: "%[1]s: %[2]s (%[4]s of %[5]s; rule %[3]s)",
 }

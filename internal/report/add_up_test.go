@@ -1,0 +1,94 @@
+package report
+
+import (
+	"slices"
+	"testing"
+
+	q "github.com/clrprof/clrprof/internal/quantity"
+	"github.com/clrprof/clrprof/internal/session"
+	"github.com/clrprof/clrprof/internal/session/sessiontest"
+)
+
+// TestRowsAddUp: in each list that divides all objects, the rows, with those for what is without a line, add up to the
+// total, in bytes and in objects; also where only the first rows are shown.
+func TestRowsAddUp(t *testing.T) {
+	for name, sample := range sessiontest.Samples {
+		r := readerOf(t, sample())
+		if !r.own().hasMemory() {
+			continue
+		}
+		total := r.own().shown
+		for _, view := range []struct {
+			View
+			bytes, objects string
+		}{{functionsView, "exclusive_bytes", "exclusive_allocations"},
+			{linesView, "exclusive_bytes", "exclusive_allocations"},
+			{modulesView, "exclusive_bytes", "exclusive_allocations"}, {typesView, "bytes", "instances"},
+			{threadsView, "bytes", "allocations"}, {processesView, "bytes", "allocations"}} {
+			for _, top := range []int{0, 2} {
+				table, err := r.Build(view.View, Options{Top: top, Depth: 1})
+				if err != nil {
+					t.Fatal(name, view.Name, err)
+				}
+				column := func(key string) *Column {
+					i := slices.IndexFunc(table.Columns, func(c Column) bool { return c.Key == key })
+					if i < 0 {
+						t.Fatalf("%s, %s: no column %s", name, view.Name, key)
+					}
+					return &table.Columns[i]
+				}
+				var sum q.Amount
+				for i := range table.Rows {
+					row := &table.Rows[i]
+					if row.kind == rowRest {
+						sum = sum.Add(row.hidden.amount)
+						continue
+					}
+					if row.level > 0 {
+						continue
+					}
+					sum.Bytes += q.Bytes(table.Cell(i, *column(view.bytes)).Number)
+					sum.Allocations += q.Count(table.Cell(i, *column(view.objects)).Number)
+				}
+				if sum != total {
+					t.Errorf("%s, %s, top %d: the rows are %v, want %v", name, view.Name, top, sum, total)
+				}
+			}
+		}
+	}
+}
+
+// TestSystem: a summary says that a program mostly waits, and that its memory is not on the heap, from samples of the
+// operating system, and only if they say so.
+func TestSystem(t *testing.T) {
+	for name, tt := range map[string]struct {
+		cpu, private int64
+		want         []NoteKind
+	}{
+		"waits":           {200e6, 10e6, []NoteKind{FindingIdle}},
+		"works":           {900e6, 10e6, nil},
+		"native memory":   {900e6, 300e6, []NoteKind{FindingNative}},
+		"memory of heaps": {900e6, 60e6, nil},
+	} {
+		b := sessiontest.New()
+		p := b.Process("System", 700)
+		thread, app := b.Thread(p, "main"), b.Module(p, "System.dll", true)
+		b.Modules[app-1].Origin = "project"
+		b.Followed(p, false)
+		b.Allocate(1, thread, b.Type(app, "Thing"), 1, 100, sessiontest.Frame{
+			Function: b.Function(app, "Program.Main()", "/src/Program.cs", 10), Line: 11})
+		gc := b.Collect(p, 2, false, 500_000_000, 1_000_000)
+		b.GCHeaps = append(b.GCHeaps, session.GCHeap{GC: gc, Generation: 2, After: q.Amount{Allocations: 1, Bytes: 100}})
+		for i, c := range []string{"process.cpu_user", "process.cpu_system", "process.private"} {
+			id := int64(i) + 1
+			b.Counters = append(b.Counters, session.Counter{ID: id, Name: c})
+			value := []int64{tt.cpu / 2, tt.cpu / 2, tt.private}[i]
+			b.CounterValues = append(b.CounterValues, session.CounterValue{Time: 1_000_000_000, Process: p, Counter: id,
+				Value: value})
+		}
+		_, kinds := findings(t, made(t, b))
+		if !slices.Equal(kinds, tt.want) {
+			t.Errorf("%s: findings %v, want %v", name, kinds, tt.want)
+		}
+	}
+}
