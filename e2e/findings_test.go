@@ -13,14 +13,14 @@ var planted = []struct {
 	problem, flag string
 	says          []string // in one sentence
 }{
-	{"leak", "--lifetime --snapshot end", []string{"of type byte[] are alive", "Sessions.Open Program.cs:",
-		"the static field Sessions.All retains", "(rule only-grows)"}},
-	{"cache", "--lifetime", []string{"of type byte[] died in gen 2", "Cache.Fill Program.cs:", "(rule mid-life)"}},
+	{"leak", "--lifetime --snapshot end", []string{"are alive", "of type byte[]", "Sessions.Open Program.cs:",
+		"the static field Sessions.All retains", "rule only-grows)"}},
+	{"cache", "--lifetime", []string{"died in gen 2", "of type byte[]", "Cache.Fill Program.cs:", "rule mid-life)"}},
 	{"text", "--lifetime",
 		[]string{"of all bytes are of type string", "String.Concat, called in Report.Build Program.cs:"}},
-	{"lock", "--time", []string{"Threads wait for a lock: Till.Pay Program.cs:", "(rule lock-contention)"}},
+	{"lock", "--time", []string{"Threads wait for a lock: Till.Pay Program.cs:", "rule lock-contention)"}},
 	{"async", "--time", []string{"A thread waits for asynchronous work: Mail.Send Program.cs:",
-		"(rule sync-over-async)"}},
+		"rule sync-over-async)"}},
 	{"regex", "--time", []string{"of CPU time", "Regex.IsMatch, called in Search.Match"}},
 }
 
