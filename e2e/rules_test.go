@@ -60,7 +60,7 @@ func TestRules(t *testing.T) {
 				if run.flag == "--time" {
 					r = mustRecordTime
 				}
-				recorded := r(t, runtime.Command(dotnettest.Target(t, "Rules", dotnettest.Options{}), run.what),
+				recorded := r(t, runtime.Command(dotnettest.Target(t, "Rules", dotnettest.Options{Unsafe: true}), run.what),
 					run.flag)
 				var found []brokenRule
 				shown := newSandbox(t).run("report", recorded.session, "rules", "--json")
@@ -106,7 +106,7 @@ func TestAlike(t *testing.T) {
 		t.Run(runtime.Name, func(t *testing.T) {
 			t.Parallel()
 			judged := func(what string) []brokenRule {
-				recorded := mustRecord(t, runtime.Command(dotnettest.Target(t, "Rules", dotnettest.Options{}), what))
+				recorded := mustRecord(t, runtime.Command(dotnettest.Target(t, "Rules", dotnettest.Options{Unsafe: true}), what))
 				var found []brokenRule
 				shown := newSandbox(t).run("report", recorded.session, "rules", "--json")
 				if err := json.Unmarshal([]byte(shown.stdout), &found); err != nil {

@@ -16,8 +16,8 @@ func thrown(x *Finding, n Names) string {
 	return fmt.Sprintf("%s; at most %s of them thrown", objects(x, n), x.Calls)
 }
 
-// thrownOnly keeps findings about exceptions that were thrown: there are traces of stacks at their place or, if they
-// are thrown elsewhere, at others. A finding's Calls are how many were thrown, at most.
+// thrownOnly keeps findings about exceptions that were thrown: there are traces of stacks at their place. Of those that
+// are made at one place and thrown at another nothing is known. A finding's Calls are how many were thrown, at most.
 func (f finder) thrownOnly() finder {
 	made := f.search
 	f.search = func(f *facts, r *Rule) search {
@@ -29,19 +29,9 @@ func (f finder) thrownOnly() finder {
 			}
 		}
 		return search{add, func() []Finding {
-			elsewhere := q.Count(0)
-			for _, n := range traces {
-				if n >= leastThrown { // of places with fewer objects not all uses are made
-					elsewhere += n
-				}
-			}
 			list := found.found()
 			for i := range list {
-				n := traces[list[i].From]
-				if n < leastThrown {
-					n = elsewhere
-				}
-				list[i].Calls = min(n, list[i].Amount.Allocations)
+				list[i].Calls = min(traces[list[i].From], list[i].Amount.Allocations)
 			}
 			return slices.DeleteFunc(list, func(x Finding) bool { return x.Calls < leastThrown })
 		}}

@@ -86,9 +86,10 @@ static class Deserved
 
     static void BoxingKeys3()
     {
-        var all = new List<Key> { new Key { A = 1 }, new Key { A = 2 } };
-        for (int i = 0; i < 10_000; i++)
-            Sink.Sum += all.IndexOf(new Key { A = 2 });
+        var all = new Dictionary<Key, int>(16);
+        for (int i = 0; i < 20_000; i++)
+            all[new Key { A = i & 1 }] = i;
+        Sink.Sum += all.Count;
     }
 
     static void ExpressionCompile1()
