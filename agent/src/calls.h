@@ -30,6 +30,9 @@ void time_leave_out(uint64_t since); /* up to here; since is what that returned 
 void time_own_calls(void); /* the same of system calls alone, where they are counted: the time is the program's */
 void time_leave_out_calls(void);
 void time_settle(void); /* what this thread did up to now is counted as it was */
+/* Around a wait of this thread for a garbage collection, which is no time of the call that it is in. */
+void time_wait_begins(void);
+void time_wait_ends(void);
 void time_look_again(void); /* is this thread recorded? It asks at its next event */
 void time_leave_out_thread(void); /* what this thread calls is not the program's */
 void time_forked(void); /* see thread_forked */

@@ -142,7 +142,7 @@ static void let_threads_go(void)
 static uint32_t begin_calls(uint32_t data, const char *directory)
 {
     struct time_options o;
-    uint32_t low = ATTACHED_MASK | MONITOR_EXCEPTIONS;
+    uint32_t low = ATTACHED_MASK | MONITOR_EXCEPTIONS | MONITOR_SUSPENDS;
     if (!read_options(directory, &o))
         return WIRE_FAILURE_NO_COLLECTOR;
     uint32_t failure = attached_prepare(info, &o, callbacks_table());

@@ -230,6 +230,29 @@ HOT static void add_each(const struct timer *t, const struct wire_activation *a)
         add_counted(t, counts_of(timing_at(a->timing))->each, a);
 }
 
+static void add_interval(uint32_t number, const struct interval *i, bool each)
+{
+    struct wire_inclusive *v = &arena.inclusives[timing_at(number)->inclusive - 1];
+    v->elapsed += i->ticks;
+    v->waited += i->waited;
+    waits_add(&v->waits, &i->waits);
+    v->each_elapsed += each ? i->ticks : 0;
+    v->each_waited += each ? i->waited : 0;
+    v->each_off += each ? i->waits.blocked + i->waits.ready : 0;
+    for (uint32_t k = 0; k < counters_used; k++) {
+        counts_of(timing_at(number))->inclusive[k] += i->counted[k];
+        counts_of(timing_at(number))->each[k] += each ? i->counted[k] : 0;
+    }
+}
+
+void fold_add(const struct timer *t, uint32_t number, const struct interval *i)
+{
+    add_interval(number, i, true);
+    add_interval(timing_at(number)->callee, i, false);
+    if (!is_folded(t->top))
+        add_interval(t->top->timing, i, false);
+}
+
 HOT void fold_end(struct timer *t, const struct wire_activation *a)
 {
     struct wire_timing *x = timing_at(a->timing), *callee = timing_at(x->callee);

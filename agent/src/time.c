@@ -26,6 +26,7 @@
 #include "hooks.h"
 #include "instrument.h"
 #include "os.h"
+#include "pauses.h"
 #include "pins.h"
 #include "probes.h"
 #include "scopes.h"
@@ -42,6 +43,8 @@
 #define RATE_NS 20000000u /* 20 ms: two readings are within 50 ns, so the rate is within 5 parts in a million */
 #define WATCH_EACH 256u   /* events by the slow path */
 #define PART 1024u        /* Overhead is in parts of a tick */
+#define LITTLE_PART 8u          /* of a wait for a collection at most one in so many is outside of the pause, */
+#define LITTLE_OF_SECOND 10000u /* and 100 us */
 #define MEASUREMENTS 5u   /* of the overhead: as many as the measuring of the rate leaves time for */
 #define LEAST_UNCERTAIN 3u /* a third of it may be wrong in any case */
 
@@ -228,6 +231,8 @@ static void take_out_pauses(struct timer *t, struct interval *i, uint64_t now)
         i->waits = (struct wire_waits){0};
 }
 
+static void take_out_collections(struct timer *t, struct interval *i, uint64_t from);
+
 /* The interval that ends now. What follows is the agent's own time, up to resume. */
 static struct interval look(struct timer *t)
 {
@@ -267,8 +272,11 @@ static struct interval look(struct timer *t)
         i.waits.intervals = 1;
         set_acted(&i);
     }
+    uint64_t from = c->last;
     c->last = fresh;
     c->mechanism = t->mechanism;
+    if (i.waits.blocked != 0)
+        take_out_collections(t, &i, from);
     return i;
 }
 
@@ -338,6 +346,55 @@ static void add_tail(struct timer *t, struct wire_timing *x, const struct interv
     add(t, &x->tail_elapsed, &x->tail_waited, &x->tail_waits, i);
     if (system_events != 0)
         system_events_add(x, false, i);
+}
+
+/* The timing of collections that the innermost call waits for; *folded: it has no path. 0: no room. */
+static uint32_t timing_of_collections(struct timer *t, bool *folded)
+{
+    uint32_t number = (t->top->flags & WIRE_ACTIVATION_FOLDED) != 0 ? 0 : fold_path(t, WIRE_FUNCTION_COLLECTION, 0);
+    *folded = number == 0;
+    return number != 0 ? number : fold_call(t, WIRE_FUNCTION_COLLECTION);
+}
+
+/* For the call the wait is what a call takes that it makes, but it is none: no probe was there. */
+static void add_collection(struct timer *t, const struct interval *i)
+{
+    bool folded;
+    uint32_t number = timing_of_collections(t, &folded);
+    add_tail(t, timing_at(number != 0 ? number : t->top->timing), i);
+    if (number == 0)
+        return;
+    if (folded)
+        fold_add(t, number, i);
+    t->top->child_elapsed += i->ticks;
+    if (i->acted) {
+        struct level *l = &t->levels[t->top - t->bottom];
+        l->child_waited += i->waited;
+        l->child_off += i->waits.blocked + i->waits.ready;
+    }
+}
+
+/* Takes what was a wait for collections out of an interval from the last event on, and adds it. So far as the threads were stopped for
+ * one, this one could not have gone on with the program, whatever it waited for: that is all of a wait which lies in pauses, but for a
+ * little that the kernel and the collector take before and afterwards. What is blocked for longer waits for something else. */
+static void take_out_collections(struct timer *t, struct interval *i, uint64_t from)
+{
+    if (i->waits.blocked == 0 || t->top->timing == 0 || i->paused || trace_on)
+        return;
+    uint64_t stopped = pauses_within(from, i->end), little = stopped / LITTLE_PART + arena.header->ticks_per_sec / LITTLE_OF_SECOND;
+    if (stopped == 0 || i->waits.blocked > stopped + little)
+        return;
+    uint64_t blocked = i->waits.blocked;
+    struct interval part = {.ticks = blocked, .waited = blocked, .end = i->end, .acted = true, .waits = {.voluntary = i->waits.voluntary, .blocked = blocked}};
+    i->ticks -= blocked;
+    i->waits.voluntary = i->waits.blocked = 0;
+    i->waited = i->ticks;
+    i->acted = counters_used != 0 || i->waits.preempted + i->waits.faults + i->waits.reads + i->waits.ready != 0;
+    if (!i->acted) {
+        i->waited = 0;
+        i->waits = (struct wire_waits){0};
+    }
+    add_collection(t, &part);
 }
 
 static void resume(struct timer *t)
@@ -1050,6 +1107,32 @@ void time_settle(void)
     resume(t);
 }
 
+void time_wait_begins(void)
+{
+    struct timer *t = current_timer;
+    if (t == NULL || t->clock == NULL || t->top->timing == 0 || t->looked || t->leaving_out != 0 || trace_on || recording_is_over())
+        return;
+    struct interval i = look(t);
+    i.waits.intervals = 0; /* it is a part of the one that follows */
+    add_tail(t, timing_at(t->top->timing), &i);
+    resume(t);
+    t->collecting = true;
+}
+
+void time_wait_ends(void)
+{
+    struct timer *t = current_timer;
+    if (t == NULL || t->clock == NULL || !t->collecting)
+        return;
+    t->collecting = false;
+    if (t->top->timing == 0 || recording_is_over())
+        return;
+    struct interval i = look(t);
+    i.waits.intervals = 0; /* it ends with no probe, which would have added to it */
+    add_collection(t, &i);
+    resume(t);
+}
+
 void time_look_again(void)
 {
     struct timer *t = current_timer;
@@ -1076,16 +1159,22 @@ void time_leave_out_calls(void)
 uint64_t time_own_begins(void)
 {
     struct timer *t = current_timer;
-    if (counters_used != 0 && t != NULL && t->clock != NULL)
-        counters_begin_own(t);
+    if (t != NULL && t->clock != NULL) {
+        t->leaving_out++;
+        if (counters_used != 0)
+            counters_begin_own(t);
+    }
     return os_clock();
 }
 
 void time_leave_out(uint64_t since)
 {
     struct timer *t = current_timer;
-    if (counters_used != 0 && t != NULL && t->clock != NULL)
-        counters_end_own(t);
+    if (t != NULL && t->clock != NULL) {
+        t->leaving_out -= t->leaving_out != 0; /* it can have begun where the thread was not recorded yet */
+        if (counters_used != 0)
+            counters_end_own(t);
+    }
     uint64_t now = os_clock();
     if (t == NULL || t->clock == NULL || recording_is_over() || now <= since)
         return;
@@ -1196,7 +1285,7 @@ void time_end(void)
 
 uint32_t time_event_mask(void)
 {
-    return (probes_on ? MONITOR_CACHE_SEARCHES : MONITOR_ENTERLEAVE) | MONITOR_JIT_COMPILATION | MONITOR_EXCEPTIONS | MONITOR_THREADS | MONITOR_MODULE_LOADS;
+    return (probes_on ? MONITOR_CACHE_SEARCHES : MONITOR_ENTERLEAVE) | MONITOR_JIT_COMPILATION | MONITOR_EXCEPTIONS | MONITOR_THREADS | MONITOR_MODULE_LOADS | MONITOR_SUSPENDS;
 }
 
 void time_install(void **callbacks)
@@ -1214,6 +1303,7 @@ void time_install(void **callbacks)
     callbacks[CALLBACK_JIT_INLINING] = (void *)instrument_inlining;
     callbacks[CALLBACK_JIT_FINISHED] = (void *)instrument_compiled;
     trace_install(callbacks);
+    pauses_install(callbacks);
     if (probes_on)
         probes_install(callbacks);
 }

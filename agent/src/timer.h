@@ -68,6 +68,8 @@ struct timer { /* of a thread */
     uintptr_t stack_floor; /* calls stay above it when they call by tail.; 0: not known yet */
     uintptr_t dispatch_sp; /* of the last search for an exception's handler by managed code; 0: there was none */
     bool looked;   /* at the system and the clock, in this event: see time.c, look */
+    bool collecting;      /* it waits for a garbage collection: see time_wait_begins */
+    uint32_t leaving_out; /* it does what is the agent's own: see time_own_begins */
     bool uncaught; /* an exception was thrown, and nothing was found yet that catches it */
     struct timer *next_free;
     struct timer *next; /* all that were ever made */

@@ -123,7 +123,8 @@ static bool prepare_timer(struct timer *t, uint32_t thread)
     t->thread = thread;
     t->n_unwinding = 0;
     t->dispatch_sp = 0;
-    t->uncaught = false;
+    t->uncaught = t->collecting = false;
+    t->leaving_out = 0;
     t->control = t->off_at = CONTROL_UNKNOWN;
     t->off_sp = t->stack_floor = 0;
     t->before_sp = UINTPTR_MAX;

@@ -138,6 +138,7 @@ uint32_t fold_path(struct timer *t, uint32_t function, uintptr_t return_address)
 uint32_t fold_call(struct timer *t, uint32_t function); /* that of a folded call; 0: no memory */
 uint32_t fold_find(const struct timer *t, uint32_t function); /* the same, if it is there, and nothing has to be made; else 0 */
 void fold_begin(uint32_t number);
+void fold_add(const struct timer *t, uint32_t number, const struct interval *i); /* of no call: an interval that its caller has as one of a call */
 void fold_end(struct timer *t, const struct wire_activation *a); /* its elapsed time is counted */
 
 #endif

@@ -110,6 +110,7 @@
 #define WIRE_FUNCTION_INSTRUMENTED 0x2u /* its calls are recorded */
 #define WIRE_FUNCTION_BOUNDARY 0x4u /* its calls by instrumented functions are */
 #define WIRE_FUNCTION_MARKED 0x8u /* its calls or returns are marked */
+#define WIRE_FUNCTION_COLLECTION 0xffffffffu /* of a timing: garbage collections */
 #define WIRE_TYPE_UNKNOWN 0x0u /* the runtime did not know */
 #define WIRE_TYPE_CLASS 0x1u /* TypeDef and type arguments */
 #define WIRE_TYPE_ARRAY 0x2u /* rank and element */
@@ -344,6 +345,9 @@ struct wire_header {
     uint64_t gap_ticks; /* an interval without a context switch is shorter, MechanismGap */
     uint64_t ready_measured; /* 1: ready is what the kernel says of each thread, 0: an estimate by the numbers of switches */
     struct wire_overhead overhead; /* what the probes themselves take */
+    uint64_t gc_pauses; /* how often threads were stopped for garbage collections while the process was recorded, time */
+    uint64_t gc_paused_ns; /* from the request to stop to the beginning of the resumption, of all of these */
+    uint64_t gc_longest_ns; /* of the longest */
     struct wire_region_entry regions[21]; /* by Region */
     struct wire_loss_entry losses[33]; /* by Loss */
     uint64_t walks; /* GCs at whose start the runtime walked generation 0, lifetime */
@@ -363,7 +367,7 @@ struct wire_header {
     uint32_t reserved;
     uint64_t ending_ns; /* CLOCK_MONOTONIC at the end of that GC */
 };
-_Static_assert(sizeof(struct wire_header) == 1936, "layout");
+_Static_assert(sizeof(struct wire_header) == 1960, "layout");
 _Static_assert(offsetof(struct wire_header, magic) == 0, "layout");
 _Static_assert(offsetof(struct wire_header, version) == 8, "layout");
 _Static_assert(offsetof(struct wire_header, state) == 12, "layout");
@@ -393,24 +397,27 @@ _Static_assert(offsetof(struct wire_header, end_ticks) == 136, "layout");
 _Static_assert(offsetof(struct wire_header, gap_ticks) == 144, "layout");
 _Static_assert(offsetof(struct wire_header, ready_measured) == 152, "layout");
 _Static_assert(offsetof(struct wire_header, overhead) == 160, "layout");
-_Static_assert(offsetof(struct wire_header, regions) == 200, "layout");
-_Static_assert(offsetof(struct wire_header, losses) == 872, "layout");
-_Static_assert(offsetof(struct wire_header, walks) == 1664, "layout");
-_Static_assert(offsetof(struct wire_header, left_out) == 1672, "layout");
-_Static_assert(offsetof(struct wire_header, left_out_bytes) == 1680, "layout");
-_Static_assert(offsetof(struct wire_header, answered) == 1688, "layout");
-_Static_assert(offsetof(struct wire_header, forced) == 1692, "layout");
-_Static_assert(offsetof(struct wire_header, snapshots) == 1696, "layout");
-_Static_assert(offsetof(struct wire_header, counters) == 1700, "layout");
-_Static_assert(offsetof(struct wire_header, trace_freed) == 1704, "layout");
-_Static_assert(offsetof(struct wire_header, cpu_counters) == 1712, "layout");
-_Static_assert(offsetof(struct wire_header, ready) == 1904, "layout");
-_Static_assert(offsetof(struct wire_header, probes_out) == 1908, "layout");
-_Static_assert(offsetof(struct wire_header, system_events) == 1912, "layout");
-_Static_assert(offsetof(struct wire_header, ending_sign) == 1916, "layout");
-_Static_assert(offsetof(struct wire_header, ending_gc) == 1920, "layout");
-_Static_assert(offsetof(struct wire_header, reserved) == 1924, "layout");
-_Static_assert(offsetof(struct wire_header, ending_ns) == 1928, "layout");
+_Static_assert(offsetof(struct wire_header, gc_pauses) == 200, "layout");
+_Static_assert(offsetof(struct wire_header, gc_paused_ns) == 208, "layout");
+_Static_assert(offsetof(struct wire_header, gc_longest_ns) == 216, "layout");
+_Static_assert(offsetof(struct wire_header, regions) == 224, "layout");
+_Static_assert(offsetof(struct wire_header, losses) == 896, "layout");
+_Static_assert(offsetof(struct wire_header, walks) == 1688, "layout");
+_Static_assert(offsetof(struct wire_header, left_out) == 1696, "layout");
+_Static_assert(offsetof(struct wire_header, left_out_bytes) == 1704, "layout");
+_Static_assert(offsetof(struct wire_header, answered) == 1712, "layout");
+_Static_assert(offsetof(struct wire_header, forced) == 1716, "layout");
+_Static_assert(offsetof(struct wire_header, snapshots) == 1720, "layout");
+_Static_assert(offsetof(struct wire_header, counters) == 1724, "layout");
+_Static_assert(offsetof(struct wire_header, trace_freed) == 1728, "layout");
+_Static_assert(offsetof(struct wire_header, cpu_counters) == 1736, "layout");
+_Static_assert(offsetof(struct wire_header, ready) == 1928, "layout");
+_Static_assert(offsetof(struct wire_header, probes_out) == 1932, "layout");
+_Static_assert(offsetof(struct wire_header, system_events) == 1936, "layout");
+_Static_assert(offsetof(struct wire_header, ending_sign) == 1940, "layout");
+_Static_assert(offsetof(struct wire_header, ending_gc) == 1944, "layout");
+_Static_assert(offsetof(struct wire_header, reserved) == 1948, "layout");
+_Static_assert(offsetof(struct wire_header, ending_ns) == 1952, "layout");
 
 struct wire_ip {
     uint64_t address; /* the return address */
@@ -582,7 +589,7 @@ _Static_assert(offsetof(struct wire_meter_value, max) == 32, "layout");
 
 struct wire_timing {
     uint32_t parent; /* number (index plus one) of the caller's timing; always smaller than the own; 0: a root, whose Lead is 0 */
-    uint32_t function; /* id of the function; 0: (truncated), the root of folded calls */
+    uint32_t function; /* id of the function; 0: (truncated), the root of folded calls; FunctionCollection */
     uint64_t return_address; /* return address in the caller, which need not be the parent's function: it can be code that is not hooked; 0 below ActivationBoundary and of folded calls */
     uint64_t calls; /* calls that began, each of which ended one interval of Lead, but for roots and for folded calls: there it is part of the caller's Tail */
     uint64_t ended; /* of these: calls that ended, each of which ended one interval of Tail */

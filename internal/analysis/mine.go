@@ -45,6 +45,18 @@ func (d *Data) userFunctions() []bool {
 	return out
 }
 
+// collections are the positions of the functions that stand for garbage collections that threads waited for, one for a
+// process: whatever code waits for one does nothing then.
+func (d *Data) collections() []int32 {
+	var out []int32
+	for i := range d.Functions {
+		if f := &d.Functions[i]; f.Kind == session.FunctionPseudo && f.RawName == session.NameCollection {
+			out = append(out, int32(i))
+		}
+	}
+	return out
+}
+
 // attribution says of each node to which function its values go, and from which place in user code.
 type attribution struct {
 	function []int32 // by position; none: to framework code that no user code called
@@ -58,7 +70,7 @@ func (d *Data) attribute() *attribution {
 	if d.attributed != nil {
 		return d.attributed
 	}
-	user := d.userFunctions()
+	user, collections := d.userFunctions(), d.collections()
 	a := &attribution{function: make([]int32, d.tree.Len()), nearest: make([]int32, d.tree.Len()), above: d.returned()}
 	for n, function := range d.nodeFunction {
 		parent := a.above[n]
@@ -69,7 +81,8 @@ func (d *Data) attribute() *attribution {
 		switch {
 		case function >= 0 && user[function]:
 			a.function[n], a.nearest[n] = function, int32(n)
-		case parent >= 0 && a.nearest[n] == parent: // called by user code
+		case parent >= 0 && (a.nearest[n] == parent || // called by user code
+			a.nearest[n] >= 0 && slices.Contains(collections, function)): // or nothing that the framework did
 			a.function[n] = function
 		}
 	}

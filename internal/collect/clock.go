@@ -118,6 +118,12 @@ func (t *times) writeProcess(p *process, h *wire.Header) error {
 		}
 		*o.to = float64(o.parts) / overheadPart * second / float64(h.TicksPerSec)
 	}
+	if h.GCPauses > recording.MaxCounter || h.GCPausedNS > recording.MaxCounter || h.GCLongestNS > h.GCPausedNS {
+		return fmt.Errorf("%w: %d pauses of %d ns, the longest of %d ns", wire.ErrCorrupt, h.GCPauses, h.GCPausedNS,
+			h.GCLongestNS)
+	}
+	row.GCPauses, row.GCPaused = quantity.Count(h.GCPauses), quantity.Nanoseconds(h.GCPausedNS)
+	row.GCLongest = quantity.Nanoseconds(h.GCLongestNS)
 	if row.Agent, err = t.agent(p); err != nil {
 		return err
 	}

@@ -125,7 +125,7 @@ func (m *timingMender) refer(r *Recorder, rows []wire.Timing, i int, h *wire.Hea
 	if _, known := m.p.threads.byID[x.Thread]; !known {
 		x.Thread = m.p.lostThread(r, h)
 	}
-	if _, known := m.p.names.functions[x.Function]; x.Function != 0 && !known {
+	if _, known := m.p.names.functions[x.Function]; x.Function != 0 && x.Function != wire.FunctionCollection && !known {
 		x.Function = m.p.lostFunction()
 	}
 	if x.Parent != 0 && (int64(x.Parent) > int64(i) || rows[x.Parent-1].Thread != x.Thread) {

@@ -173,6 +173,8 @@ func (t *times) take(p *process, rows []wire.Timing) error {
 	switch {
 	case x.Function == 0:
 		f.id = p.rec.Pseudo(session.NameFolded)
+	case x.Function == wire.FunctionCollection:
+		f.id = p.rec.Pseudo(session.NameCollection)
 	case !ok:
 		return fmt.Errorf("%w: function %d was never described", wire.ErrCorrupt, x.Function)
 	}

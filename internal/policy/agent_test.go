@@ -63,8 +63,10 @@ var agentParts = []struct {
 	{"runtime", 300, "helpers.c helpers.h boxes.c boxes.h", "machine memory names"},
 	// Whose code a module is, before it runs.
 	{"origin", 645, "origin.c origin.h modules.c modules.h", "memory"},
-	{"time", 3085, "time.c calls.h timer.h timers.c timings.c timings.h tails.c fold.c hooks.c hooks.h time_hooks.h os.c os.h",
-		"allocations control counters events exceptions guest instrument machine memory probes scopes threads trace"},
+	// What collections stop, and how long.
+	{"pauses", 120, "pauses.c pauses.h", "control guest memory time"},
+	{"time", 3200, "time.c calls.h timer.h timers.c timings.c timings.h tails.c fold.c hooks.c hooks.h time_hooks.h os.c os.h",
+		"allocations control counters events exceptions guest instrument machine memory pauses probes scopes threads trace"},
 	// What the processor and the kernel count, for who wants it.
 	{"counters", 515, "counters.c counters.h left_out.c", "machine memory system_calls time"},
 	// Which system calls these were.

@@ -96,6 +96,12 @@ func (c *context) isExcluded(r *Row) bool {
 	return r.function != 0 && f.Kind == session.FunctionPseudo && f.RawName == session.NameExcluded
 }
 
+// isCollection reports whether a function stands for garbage collections that threads waited for.
+func (c *context) isCollection(id session.FunctionID) bool {
+	f := c.functions.get(id)
+	return id != 0 && f.Kind == session.FunctionPseudo && f.RawName == session.NameCollection
+}
+
 // recorded are those of some rows that weigh something, without those of code that is not recorded: the hot path goes
 // past that, however much it is, as it ends there and leads nowhere.
 func (c *context) recorded(rows []Row, weight func(cost) int64) []Row {

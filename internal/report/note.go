@@ -132,6 +132,7 @@ const (
 	FindingUncertain    NoteKind = "uncertain"
 	FindingMeasure      NoteKind = "measure"      // the name of a function: how to measure it
 	FindingWait         NoteKind = "wait"         // the time, how often, a place, and the share of elapsed time
+	FindingCollections  NoteKind = "collections"  // the time of waiting for them, its share; pauses, all, the most
 	FindingMostBytes    NoteKind = "most-bytes"   // bytes, their share, a type, and a place: little, but the most
 	FindingMostWork     NoteKind = "most-work"    // the share of CPU time, the time, and a place: likewise
 	FindingParts        NoteKind = "parts"        // of what, CPU time or bytes, and functions with their shares

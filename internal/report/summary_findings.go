@@ -73,6 +73,7 @@ func (s *Summary) addFindings(o Options) error {
 		return err
 	}
 	s.findRules(judged)
+	s.findCollections()
 	s.findWaits(judged)
 	s.findHeld()
 	if err := s.findSystem(); err != nil {
@@ -331,6 +332,25 @@ func (s *Summary) joins(r *Row) bool {
 		rules.WaitsForThreads(f.RawType+"."+f.RawName)
 }
 
+// findCollections says how long threads waited for garbage collections, wherever they did. How long they were without a
+// processor because of it counts, but not that others had it when a collection was over.
+func (s *Summary) findCollections() {
+	if s.Timing == nil || s.Timing.GCPauses == 0 {
+		return
+	}
+	var blocked q.Nanoseconds
+	for i := range s.works {
+		if t := &s.works[i]; s.context.isCollection(t.Function) {
+			blocked += t.Blocked
+		}
+	}
+	if blocked >= leastBlocked && isShare(blocked, s.paidElapsed(), rules.LeastPercent) {
+		share := q.PercentOf(blocked, s.paidElapsed())
+		s.findShare(nil, Explains{rules.OfElapsed, share}, FindingCollections, blocked, share,
+			Things{int(s.Timing.GCPauses), "time"}, s.Timing.GCPaused, s.Timing.GCLongest)
+	}
+}
+
 // findInteractions says how long calls to databases and over HTTP took, where that is a large part of the recording:
 // they can run at the same time, so it can be more than all of it.
 func (s *Summary) findInteractions() error {
@@ -366,11 +386,15 @@ func short(text string) string {
 	return text
 }
 
-// heaviest are the first rows of user code by a part of their time: those with as much in their order.
+// heaviest are the first rows of user code by a part of their time: those with as much in their order. Waiting for
+// collections is a cause of its own.
 func (s *Summary) heaviest(by func(*q.Time) q.Nanoseconds) []Row {
 	var first []*analysis.UserTime
 	for i := range s.works {
 		t, at := &s.works[i], len(first)
+		if s.context.isCollection(t.Function) {
+			continue
+		}
 		for at > 0 && by(&first[at-1].Time) < by(&t.Time) {
 			at--
 		}

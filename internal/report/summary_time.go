@@ -18,6 +18,9 @@ type Timing struct {
 	Processes []session.ProcessTime
 	Raw       bool          // with what the probes added
 	Uncertain q.Nanoseconds // by so much the times may be wrong, up or down, because of what the probes took
+	GCPauses  q.Count       // how often garbage collections stopped all threads; 0 also of parts of processes
+	GCPaused  q.Nanoseconds // how long all of them took
+	GCLongest q.Nanoseconds // and the longest
 	Agent     q.Nanoseconds // what the agent took for itself, 0: that is not known, as of parts of processes
 	Notes     []Note
 }
@@ -55,6 +58,16 @@ func (t *Timing) agent(sel analysis.Selection) q.Nanoseconds {
 	return sum
 }
 
+// addPauses adds up pauses for collections, which are known of whole processes.
+func (t *Timing) addPauses(sel analysis.Selection) {
+	for _, p := range t.Processes {
+		if sel.WholeProcesses() && sel.HasProcess(p.Process) {
+			t.GCPauses, t.GCPaused = t.GCPauses+p.GCPauses, t.GCPaused+p.GCPaused
+			t.GCLongest = max(t.GCLongest, p.GCLongest)
+		}
+	}
+}
+
 // addTimes adds what is known of times, if calls were timed.
 func (s *Summary) addTimes(o Options) error {
 	c := s.context
@@ -67,6 +80,7 @@ func (s *Summary) addTimes(o Options) error {
 		s.Timing.Notes = append(s.Timing.Notes, note(NoteWaitsForEnd, s.forEnd))
 	}
 	s.Timing.Agent = s.Timing.agent(c.source.Selection())
+	s.Timing.addPauses(c.source.Selection())
 	if err := s.addList(listed{"processes", "Processes", processesView, "elapsed_inclusive", "name process_id " +
 		textOwn + "threads end_state"}, o.Top); err != nil {
 		return err

@@ -27,7 +27,8 @@ var additions = append([]addition{{"module", "origin"}, {"type", "trait"}, {"pro
 	{"snapshot_site", "static_id"}, {"snapshot_site", "static_bytes"},
 	{"system_call", ""}, {"params_array", ""}, {"function", "route"},
 	{"process_time", "uncertain_ns"}, {"finding", "type_objects"}, {"finding", "type_bytes"}, {"process_ending", ""},
-	{"gc_freed", ""}}, cpuCounterColumns()...)
+	{"gc_freed", ""}, {"process_time", "gc_pauses"}, {"process_time", "gc_paused_ns"},
+	{"process_time", "gc_longest_ns"}}, cpuCounterColumns()...)
 
 // counterColumn begins the names of the columns of CPU counters.
 const counterColumn = "cpu_counter"

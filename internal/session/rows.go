@@ -148,7 +148,7 @@ const (
 	FunctionDynamic = "dynamic"
 	// without IL: of a native library (DllImport), or made by the runtime (UnsafeAccessor). It is nobody's code.
 	FunctionExtern = "extern"
-	FunctionPseudo = "pseudo" // not a method: (truncated), (no managed frame)
+	FunctionPseudo = "pseudo" // not a method: (truncated), (garbage collection), (no managed frame)
 
 	// NameTruncated is the name of the pseudo function that stands for what has no path of its own: frames beyond the
 	// stack depth that is kept, and calls beyond the paths that are.
@@ -156,6 +156,10 @@ const (
 	// NameExcluded is the name of the pseudo function that stands for what functions did that are not recorded, and
 	// that no recorded function called.
 	NameExcluded = "(excluded)"
+
+	// NameCollection is the name of the pseudo function whose time is that of garbage collections for which threads
+	// waited: nobody calls it, and it is below the call in which the wait came.
+	NameCollection = "(garbage collection)"
 
 	// NameFolded is the name of the pseudo function whose node is the root of folded calls: calls that have no path and
 	// are counted by caller and function. They are below it, and no view shows it.

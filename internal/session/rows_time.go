@@ -51,6 +51,10 @@ type ProcessTime struct {
 	Probes        string // how calls were seen
 
 	Uncertain float64 // nanoseconds by which Inside and Outside together may be wrong, up or down; 0: it is older
+
+	GCPauses  q.Count       // pauses for garbage collections while the process was recorded; 0 in an older session
+	GCPaused  q.Nanoseconds // how long all of them took
+	GCLongest q.Nanoseconds // and the longest
 }
 
 // Timing is a row of the table timing.

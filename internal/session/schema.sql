@@ -365,7 +365,10 @@ CREATE TABLE process_time (          -- processes whose calls were timed (--time
   agent_time_ns     INTEGER NOT NULL, -- what the agent took for itself in the threads, beyond that: no part of any time
   ready_measured    INTEGER NOT NULL, -- 1: ready_ns are what the kernel says of each thread; 0: an estimate by the numbers of switches
   probes            TEXT NOT NULL DEFAULT '', -- how calls were seen: hooks (the runtime's) | il (put into the code of what was recorded); '': in an older session
-  uncertain_ns      REAL NOT NULL DEFAULT 0 -- by so much inside_ns and outside_ns together may be wrong, up or down; 0: in an older session
+  uncertain_ns      REAL NOT NULL DEFAULT 0, -- by so much inside_ns and outside_ns together may be wrong, up or down; 0: in an older session
+  gc_pauses         INTEGER NOT NULL DEFAULT 0, -- pauses for garbage collections while it was recorded; 0: or in an older session
+  gc_paused_ns      INTEGER NOT NULL DEFAULT 0, -- how long all of them took
+  gc_longest_ns     INTEGER NOT NULL DEFAULT 0  -- and the longest
 );
 
 CREATE TABLE cpu_counter (        -- CPU counters that were read at each event of a thread (--cpu-counters): of which cpu_counter1_… are, and so on

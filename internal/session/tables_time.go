@@ -17,6 +17,9 @@ var processTimeTable = tableOf("process_time", func(c *cells, r *ProcessTime) {
 	c.bool(&r.MeasuresReady)
 	c.text(&r.Probes)
 	c.float64(&r.Uncertain)
+	integer(c, &r.GCPauses)
+	integer(c, &r.GCPaused)
+	integer(c, &r.GCLongest)
 })
 
 var timingTable = tableOf("timing", func(c *cells, r *Timing) {

@@ -143,6 +143,7 @@ func nameConstants() []Constant {
 		{"FUNCTION_INSTRUMENTED", FunctionInstrumented, "its calls are recorded"},
 		{"FUNCTION_BOUNDARY", FunctionBoundary, "its calls by instrumented functions are"},
 		{"FUNCTION_MARKED", FunctionMarked, "its calls or returns are marked"},
+		{"FUNCTION_COLLECTION", FunctionCollection, "of a timing: garbage collections"},
 		{"TYPE_UNKNOWN", TypeUnknown, "the runtime did not know"},
 		{"TYPE_CLASS", TypeClass, "TypeDef and type arguments"},
 		{"TYPE_ARRAY", TypeArray, "rank and element"},

@@ -267,6 +267,10 @@ const (
 	NotProbedChangeable = 20
 )
 
+// FunctionCollection is the Timing.Function that stands for garbage collections for which a thread waits: it is
+// described nowhere, and no function has that id. Such a timing has intervals and no calls.
+const FunctionCollection = 1<<32 - 1
+
 // Kinds of a type record.
 const (
 	TypeUnknown = 0 // the runtime did not know
@@ -324,6 +328,9 @@ type Header struct {
 	GapTicks      uint64                   `doc:"an interval without a context switch is shorter, MechanismGap"`
 	ReadyMeasured uint64                   `doc:"1: ready is what the kernel says of each thread, 0: an estimate by the numbers of switches"`
 	Overhead      Overhead                 `doc:"what the probes themselves take"`
+	GCPauses      uint64                   `doc:"how often threads were stopped for garbage collections while the process was recorded, time"`
+	GCPausedNS    uint64                   `doc:"from the request to stop to the beginning of the resumption, of all of these"`
+	GCLongestNS   uint64                   `doc:"of the longest"`
 	Regions       [RegionCount]RegionEntry `doc:"by Region"`
 	Losses        [LossCount]LossEntry     `doc:"by Loss"`
 	Walks         uint64                   `doc:"GCs at whose start the runtime walked generation 0, lifetime"`
@@ -602,7 +609,7 @@ type Counts struct {
 // them is in Inclusives. The interval before a folded call is part of its caller's Tail.
 type Timing struct {
 	Parent        uint32    `doc:"number (index plus one) of the caller's timing; always smaller than the own; 0: a root, whose Lead is 0"`
-	Function      uint32    `doc:"id of the function; 0: (truncated), the root of folded calls"`
+	Function      uint32    `doc:"id of the function; 0: (truncated), the root of folded calls; FunctionCollection"`
 	ReturnAddress uint64    `doc:"return address in the caller, which need not be the parent's function: it can be code that is not hooked; 0 below ActivationBoundary and of folded calls"`
 	Calls         uint64    `doc:"calls that began, each of which ended one interval of Lead, but for roots and for folded calls: there it is part of the caller's Tail"`
 	Ended         uint64    `doc:"of these: calls that ended, each of which ended one interval of Tail"`

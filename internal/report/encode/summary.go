@@ -96,6 +96,8 @@ func writeTiming(out *bufio.Writer, s *report.Summary) {
 	fmt.Fprintf(out, "  \"wait_intervals\": %d,\n  \"voluntary\": %d,\n  \"preempted\": %d,\n  \"faults\": %d,\n  "+
 		"\"reads\": %d,\n  \"off_cpu\": %d,\n  \"blocked\": %d,\n  \"ready\": %d,\n",
 		all.Intervals, all.Voluntary, all.Preempted, all.Faults, all.Reads, all.OffCPU, all.Blocked, all.Ready)
+	fmt.Fprintf(out, "  \"gc_pauses\": %d,\n  \"gc_paused\": %d,\n  \"gc_longest\": %d,\n", t.GCPauses, t.GCPaused,
+		t.GCLongest)
 	fmt.Fprintf(out, "  \"probe_overhead\": %d,\n  \"probe_overhead_percent\": %s,\n  "+
 		"\"probe_uncertainty\": %s,\n  \"timed\": [", all.Overhead, percentText(t.Overhead()),
 		uncertainText(float64(t.Uncertain)))

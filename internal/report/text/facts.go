@@ -53,6 +53,9 @@ func (s summary) timeFacts(fact func(key, format string, args ...any)) {
 		calls += fmt.Sprintf("; %s had not ended", t.Total.Running)
 	}
 	fact("calls", "%s", calls)
+	if t.GCPauses > 0 && s.Lifetime == nil {
+		fact("gcs", "%s, %s in all, the longest %s", counted(t.GCPauses, "pause"), t.GCPaused, t.GCLongest)
+	}
 	uncertain := ""
 	if t.Uncertain > 0 && !t.Raw {
 		uncertain = fmt.Sprintf(" ± %s", t.Uncertain)

@@ -143,6 +143,8 @@ var sentences = map[report.NoteKind]string{
 		"uncertain than the %s of CPU time that remain. Calls are exact: %s has %s.",
 	report.FindingMeasure: "To measure what makes most of these calls, record nothing else: --include '%s'.",
 	report.FindingWait:    "%[1]s blocked (%[4]s of the elapsed time, off the processor %[2]s) in %[3]s.",
+	report.FindingCollections: "%s waiting for garbage collections (%s of the elapsed time): they stopped all threads " +
+		"%s, for %s in all and %s at most.",
 	report.FindingMostBytes: "No single place in your code allocates much: the largest is %s (%s of all bytes), most " +
 		"of it of type %s, %s.",
 	report.FindingMostWork: "No single place in your code takes much CPU time: the largest is %s (%s), %s.",

@@ -1,0 +1,109 @@
+package e2e
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"github.com/clrprof/clrprof/internal/dotnettest"
+	"github.com/clrprof/clrprof/internal/session"
+)
+
+// pausedTruth is what the target CollectionWaits says of the runtime's pauses.
+type pausedTruth struct {
+	Count       int64 // collections
+	All, Within int64 // nanoseconds: in all, and while threads computed
+}
+
+// TestWaitsForCollections: threads that are stopped for a collection wait for it, and not in the function that they are
+// in; what sleeps meanwhile sleeps. The pauses are the runtime's own.
+func TestWaitsForCollections(t *testing.T) {
+	t.Parallel()
+	dll := dotnettest.Target(t, "CollectionWaits", dotnettest.Options{})
+	for i, flags := range [][]string{timeOnly, boundaryHooks} {
+		for _, runtime := range dotnettest.Need(t).InTurn(i) {
+			t.Run(runtime.Name+"/"+strings.Join(flags, " "), func(t *testing.T) {
+				cmd := runtime.Command(dll)
+				cmd.Env = append(cmd.Env, "DOTNET_gcConcurrent=0")
+				r := mustRecordTime(t, cmd, flags...)
+				truth := truthRows[pausedTruth](t, r.stdout, "paused")[0]
+				checkPauses(t, r, truth)
+				checkCollectionWaits(t, r, truth)
+				checkCollectionFindings(t, r)
+			})
+		}
+	}
+}
+
+// checkPauses compares with what the runtime counts. Its clock is read somewhat later, and earlier, than the agent's.
+func checkPauses(t *testing.T, r result, truth pausedTruth) {
+	t.Helper()
+	p := query[struct{ Pauses, Paused, Longest int64 }](t, r.session,
+		"SELECT gc_pauses Pauses, gc_paused_ns Paused, gc_longest_ns Longest FROM process_time")[0]
+	if p.Pauses != truth.Count {
+		t.Errorf("%d pauses, want %d", p.Pauses, truth.Count)
+	}
+	if truth.All != 0 && (p.Paused < truth.All*4/5 || p.Paused > truth.All*6/5) {
+		t.Errorf("paused for %d ns, the runtime says %d", p.Paused, truth.All)
+	}
+	if p.Longest > p.Paused || p.Longest <= 0 {
+		t.Errorf("the longest of %d ns of pauses is %d", p.Paused, p.Longest)
+	}
+}
+
+// checkCollectionWaits: both threads that compute waited for the larger part of each pause, and for no longer than that
+// without a processor. The other part is what it takes to stop them.
+func checkCollectionWaits(t *testing.T, r result, truth pausedTruth) {
+	t.Helper()
+	rows := query[struct {
+		Caller, Callee          string
+		Calls, Elapsed, Blocked int64
+	}](t, r.session,
+		`SELECT caller Caller, callee Callee, calls Calls, elapsed_exclusive Elapsed, blocked_exclusive Blocked FROM call_times`)
+	var waited, blocked, slept, computed int64
+	for _, row := range rows {
+		switch {
+		case row.Callee == session.NameCollection && strings.HasPrefix(row.Caller, "Computing."):
+			waited, blocked = waited+row.Elapsed, blocked+row.Blocked
+			if row.Calls != 0 {
+				t.Errorf("%d calls of collections by %s", row.Calls, row.Caller)
+			}
+		case strings.HasPrefix(row.Callee, "Computing.Step"):
+			computed += row.Blocked
+		case strings.Contains(row.Callee, "Thread.Sleep") && strings.HasPrefix(row.Caller, "Requests."):
+			slept += row.Blocked
+		}
+	}
+	if truth.Within != 0 && (waited < truth.Within || blocked > 2*truth.Within+truth.Within/2) {
+		t.Errorf("two threads waited for collections for %d ns, blocked %d; the pauses took %d", waited, blocked,
+			truth.Within)
+	}
+	if computed > waited/10 {
+		t.Errorf("%d ns blocked where nothing waits, %d for collections", computed, waited)
+	}
+	if slept < 25*15e6 {
+		t.Errorf("25 times 20 ms of sleep are %d ns", slept)
+	}
+}
+
+// checkCollectionFindings: the collections are a finding, and so is what each request waits for.
+func checkCollectionFindings(t *testing.T, r result) {
+	t.Helper()
+	var summary struct {
+		Findings []string `json:"findings"`
+	}
+	shown := newSandbox(t).run("report", r.session, "--json")
+	if err := json.Unmarshal([]byte(shown.stdout), &summary); err != nil {
+		t.Fatal(err, shown.stderr)
+	}
+	for _, says := range [][]string{{"waiting for garbage collections", "they stopped all threads"},
+		{"blocked", "off the processor 25 times", "Thread.Sleep, called in Requests.Handle"}} {
+		found := false
+		for _, f := range summary.Findings {
+			found = found || containsAll(f, says)
+		}
+		if !found {
+			t.Errorf("no finding has %q:\n%s", says, strings.Join(summary.Findings, "\n"))
+		}
+	}
+}
