@@ -408,7 +408,7 @@ static uint64_t recorded_class(uintptr_t module, uint32_t token, uint64_t own, c
         return class;
     /* Code of the lowest tier that calls a hook at its end loses what goes on later: it would wait instead (10.0.12). */
     loss(WIRE_LOSS_ASYNC_NOT_HOOKED, 0, 0);
-    return 0;
+    return class == FUNCTION_IS_INSTRUMENTED ? FUNCTION_IS_UNPROBED : 0;
 }
 
 uint64_t instrument_class(uintptr_t module, uint32_t token, uint64_t own, const uint8_t *names, const uint8_t *end)

@@ -476,7 +476,8 @@ static uint64_t describe_method(struct record *r, uintptr_t function, uint8_t *s
     uint64_t class = instrument_class(module, token, own, r->start + names, r->p) | (own & (FUNCTION_IS_HELPER | FUNCTION_IS_SLOW_WAY));
     uint32_t wire_flags = ((class & FUNCTION_IS_INSTRUMENTED) != 0 ? WIRE_FUNCTION_INSTRUMENTED : 0) |
                           ((class & (FUNCTION_IS_BOUNDARY | FUNCTION_IS_OUTSIDE)) != 0 ? WIRE_FUNCTION_BOUNDARY : 0) |
-                          ((class & FUNCTION_IS_MARKED) != 0 ? WIRE_FUNCTION_MARKED : 0);
+                          ((class & FUNCTION_IS_MARKED) != 0 ? WIRE_FUNCTION_MARKED : 0) |
+                          ((class & FUNCTION_IS_UNPROBED) != 0 ? WIRE_FUNCTION_UNPROBED : 0);
     memcpy(r->start + sizeof(struct wire_record_header) + FUNCTION_FLAGS, &wire_flags, sizeof wire_flags);
     return (flags & COLLECTIBLE) | (module_value & CORE_LIBRARY) | class;
 }

@@ -23,6 +23,7 @@ bool bodies_of_id(uintptr_t function_id, uintptr_t rejit);             /* of a v
 #define FUNCTION_IS_HELPER (UINT64_C(1) << 37)       /* see helpers.c */
 #define FUNCTION_IS_CORE (UINT64_C(1) << 38)         /* of the core library */
 #define FUNCTION_IS_ASYNC (UINT64_C(1) << 40)        /* the runtime suspends it: MethodImplOptions.Async of .NET 10 */
+#define FUNCTION_IS_UNPROBED (UINT64_C(1) << 45)     /* its calls would be recorded if it could have probes */
 #define FUNCTION_IS_EXTERN (UINT64_C(1) << 42)      /* while it is described: see method_is_extern */
 #define FUNCTION_IS_INTERACTION (UINT64_C(1) << 41) /* it may leave the program, by its name: see operations.c */
 #define FUNCTION_CONTROLS (UINT64_C(1) << 44) /* what is recorded depends on its calls: see scopes.c and actions.c */

@@ -111,6 +111,7 @@
 #define WIRE_FUNCTION_BOUNDARY 0x4u /* its calls by instrumented functions are */
 #define WIRE_FUNCTION_MARKED 0x8u /* its calls or returns are marked */
 #define WIRE_FUNCTION_COLLECTION 0xffffffffu /* of a timing: garbage collections */
+#define WIRE_FUNCTION_UNPROBED 0x10u /* its calls would be recorded if it could have probes */
 #define WIRE_TYPE_UNKNOWN 0x0u /* the runtime did not know */
 #define WIRE_TYPE_CLASS 0x1u /* TypeDef and type arguments */
 #define WIRE_TYPE_ARRAY 0x2u /* rank and element */

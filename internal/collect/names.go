@@ -198,7 +198,7 @@ func (n *names) addFunction(r *Recorder, p *recording.Process, f *wire.Function)
 		n.marked[f.ID] = newMarkedFunction(m.name, &row)
 	}
 	keep := r.filter.Keeps(m.name, row.RawType, row.RawName)
-	class := f.Flags & (wire.FunctionInstrumented | wire.FunctionBoundary)
+	class := f.Flags & (wire.FunctionInstrumented | wire.FunctionBoundary | wire.FunctionUnprobed)
 	n.functions[f.ID] = function{id: p.Function(row, arguments[1:]), keep: keep, class: class, waits: canWait(f.Name)}
 	return nil
 }

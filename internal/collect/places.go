@@ -2,6 +2,7 @@ package collect
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/clrprof/clrprof/internal/pieces"
 	"github.com/clrprof/clrprof/internal/session"
@@ -128,21 +129,57 @@ func (p *process) placeCalled(id, timing uint32, frozen bool, typ string) (sessi
 		return p.placeStack(id)
 	}
 	itself := inner == id && (frozen || p.makesItself(x.function, typ))
+	unprobed := s.unprobed(&p.tree, id, inner)
 	switch isOf := !n.folded() && s.isOf(p, inner, timing); {
 	case x.declared && !itself && isOf:
-		return called.self, short(called.function)
+		return p.placeBelow(called.self, short(called.function), id, unprobed)
 	case x.declared && !itself:
 		node, _ := p.placeStack(inner)
-		return p.rec.Node(node, called.function, 0), short(called.function)
+		return p.placeBelow(p.rec.Node(node, called.function, 0), short(called.function), id, unprobed)
 	case !isOf:
 		return p.placeStack(id)
 	}
-	node := p.rec.Node(caller.above, at.function, at.id)
-	if outer := s.outermost(&p.tree, id, inner); outer != 0 { // the runtime calls it, not the code
+	node, last := p.rec.Node(caller.above, at.function, at.id), id
+	if unprobed != 0 {
+		last = s.frames[unprobed].parent
+	}
+	if outer := s.outermost(&p.tree, last, inner); outer != 0 { // the runtime calls it, not the code
 		at = p.tree.instructions[s.frames[outer].ip]
 		node = p.rec.Node(node, at.function, at.id)
 	}
-	return node, short(at.function)
+	return p.placeBelow(node, short(at.function), id, unprobed)
+}
+
+// placeBelow returns the place below a node of what a stack has from one of its nodes on, the outermost function that
+// cannot have probes, down to another; first 0: there is none.
+func (p *process) placeBelow(node session.NodeID, function short, id, first uint32) (session.NodeID, short) {
+	if first == 0 {
+		return node, function
+	}
+	var below []uint32
+	for at := id; at != p.places.frames[first].parent; at = p.places.frames[at].parent {
+		below = append(below, at)
+	}
+	class := uint32(0)
+	for _, frame := range slices.Backward(below) {
+		at := p.tree.instructions[p.places.frames[frame].ip]
+		if hasRow(class, at.class) {
+			node, function, class = p.rec.Node(node, at.function, at.id), short(at.function), at.class
+		}
+	}
+	return node, function
+}
+
+// unprobed returns the node next to one with probes, among those below that down to another, whose function cannot have
+// any; 0: there is none.
+func (s *places) unprobed(t *tree, id, probed uint32) uint32 {
+	outer := uint32(0)
+	for ; id != probed; id = s.frames[id].parent {
+		if t.instructions[s.frames[id].ip].class&wire.FunctionUnprobed != 0 {
+			outer = id
+		}
+	}
+	return outer
 }
 
 // makesItself says whether code allocates objects of a type itself within a call of a function, which it names: what it

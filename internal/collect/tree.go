@@ -84,7 +84,7 @@ func (t *tree) place(p *process, n wire.Node) node {
 	case n.IP == wire.IPUnknown:
 		function = p.rec.Pseudo(unmanagedFunction)
 	case t.joined:
-		if !isTimed(uint32(parent.class), at.class) {
+		if !hasRow(uint32(parent.class), at.class) {
 			return out
 		}
 	case !at.keep && parent.id != 0:
@@ -96,11 +96,11 @@ func (t *tree) place(p *process, n wire.Node) node {
 	return out
 }
 
-// isTimed says whether the calls of a function are timed when the function around the call, the nearest whose own are,
-// is of the given class.
-func isTimed(caller, class uint32) bool {
-	return class&wire.FunctionInstrumented != 0 ||
-		(class&wire.FunctionBoundary != 0 && caller&wire.FunctionInstrumented != 0)
+// hasRow says whether a function on a stack has a row where calls are timed, when the function around the call, the
+// nearest that has one, is of the given class: its calls are timed, or would be if it could have probes.
+func hasRow(caller, class uint32) bool {
+	const own = wire.FunctionInstrumented | wire.FunctionUnprobed
+	return class&own != 0 || (class&wire.FunctionBoundary != 0 && caller&own != 0)
 }
 
 func (t *tree) extendInstructions(p *process, ips []wire.IP) error {

@@ -27,7 +27,7 @@ var agentParts = []struct {
 	// What the agent takes, and leaves to others; what keeps it small, and lets it go.
 	{"memory", 700, "arena.c arena.h", "guest"},
 	{"guest", 475, "thread_sets.c thread_sets.h watch.c watch.h", "lifetime memory names threads time"},
-	{"names", 900, "names.c names.h record.h", "allocations instrument lifetime machine memory probes runtime threads"},
+	{"names", 905, "names.c names.h record.h", "allocations instrument lifetime machine memory probes runtime threads"},
 	{"threads", 555, "threads.c threads.h", "allocations control dormant exceptions guest interactions memory names scopes time"},
 	{"allocations", 2010, "allocations.c allocations.h recent.c recent.h stack.c stack.h cfi.c cfi.h above.c above.h",
 		"control dormant ending guest lifetime machine memory names reachable threads time"},

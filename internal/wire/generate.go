@@ -144,6 +144,7 @@ func nameConstants() []Constant {
 		{"FUNCTION_BOUNDARY", FunctionBoundary, "its calls by instrumented functions are"},
 		{"FUNCTION_MARKED", FunctionMarked, "its calls or returns are marked"},
 		{"FUNCTION_COLLECTION", FunctionCollection, "of a timing: garbage collections"},
+		{"FUNCTION_UNPROBED", FunctionUnprobed, "its calls would be recorded if it could have probes"},
 		{"TYPE_UNKNOWN", TypeUnknown, "the runtime did not know"},
 		{"TYPE_CLASS", TypeClass, "TypeDef and type arguments"},
 		{"TYPE_ARRAY", TypeArray, "rank and element"},

@@ -254,6 +254,8 @@ const (
 	FunctionInstrumented = 2 // its calls are recorded (time)
 	FunctionBoundary     = 4 // its calls by instrumented functions are recorded (time)
 	FunctionMarked       = 8 // its calls or returns are marked
+	// its calls would be recorded, but it cannot have probes: the runtime suspends it itself (time)
+	FunctionUnprobed = 16
 )
 
 // Reasons of a NotProbed record that are not the rewriter's.
