@@ -48,7 +48,8 @@ type Summary struct {
 	spotsSaid           []session.FunctionID // of the cost that findParts looks at
 	mostBytes, mostWork *spot                // the heaviest lines; nil: there is none
 	works               []analysis.UserTime  // by function and place
-	broken              int                  // findings of rules
+	calls               map[session.FunctionID]q.Count
+	broken              int // findings of rules
 	// what hot paths are of, once it is known; nil: the stacks as they were
 	callTree    *analysis.LogicalTree
 	hasCallTree bool

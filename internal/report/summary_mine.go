@@ -18,7 +18,7 @@ import (
 // The text columns of the sections about places in user code.
 const (
 	causeText = "name bytes bytes_percent from instances function"
-	workText  = "name cpu_exclusive cpu_exclusive_percent from elapsed_exclusive"
+	workText  = "name cpu_exclusive cpu_exclusive_percent from elapsed_exclusive calls"
 	waitText  = "name blocked_exclusive blocked_exclusive_percent from voluntary_exclusive"
 	awaitText = "name awaited suspensions function_place"
 )
@@ -91,7 +91,11 @@ func (s *Summary) addUserTimes(top int) error {
 	if err != nil {
 		return err
 	}
-	s.works = s.userWorks(all)
+	if s.works = s.userWorks(all); len(s.works) > 0 {
+		if err := s.countCalls(); err != nil {
+			return err
+		}
+	}
 	if err := s.addRows(sectionWork, "Where your code works most: CPU time", "cpu_exclusive", workText,
 		s.workRows(nil), top, Row{}); err != nil {
 		return err
@@ -106,6 +110,21 @@ func (s *Summary) addUserTimes(top int) error {
 		return err
 	}
 	return s.addUserAwaits(top)
+}
+
+// countCalls notes how often each function was called, by whomever: a place has no calls of its own.
+func (s *Summary) countCalls() error {
+	all, err := s.context.eachFunction()
+	if err != nil {
+		return err
+	}
+	s.calls = map[session.FunctionID]q.Count{}
+	for r := range all {
+		if r.time != nil && r.time.Calls != 0 {
+			s.calls[r.function] = r.time.Calls
+		}
+	}
+	return nil
 }
 
 // userWorks are the times of user code by the functions that rows name, in the place of all. What starts a method and
@@ -158,6 +177,7 @@ func (s *Summary) workRows(without []int) iter.Seq[*Row] {
 func (s *Summary) setWork(row *Row, t *analysis.UserTime) {
 	f := s.context.functions.get(t.Function)
 	row.function, row.module, row.process, row.from = t.Function, f.Module, f.Process, t.From
+	row.time.Calls = s.calls[t.Function]
 	row.time.Times = q.Times{Inclusive: t.Time, Exclusive: t.Time}
 }
 
