@@ -96,6 +96,27 @@ func TestTimeFoldedInstances(t *testing.T) {
 	}
 }
 
+// TestTimeFoldedLate: what begins when most paths are used, on another thread, has paths where it takes time, however deep.
+func TestTimeFoldedLate(t *testing.T) {
+	t.Parallel()
+	in := dotnettest.Need(t)
+	const calls, least = 3001, 2700
+	s := newSandbox(t)
+	r := s.recordTime(t, append([]string{"env", "CLRPROF_TIMINGS=20000"},
+		s.target(in.Newest(), "TimeFolded", "late", "3000")...))
+	got := readRecordedTime(t, r.session)
+	for _, row := range truthRows[callTruth](t, r.stdout, "calls") {
+		got.compareFunction(t, row)
+	}
+	rows := query[struct {
+		Calls int64 `json:"calls"`
+	}](t, r.session, "SELECT sum(v.calls) AS calls FROM path_time v JOIN function f ON f.id = v.function_id "+
+		"WHERE v.level > 40 AND f.name LIKE '%Chain.Leaf%'")
+	if n := rows[0].Calls; n < least || n > calls {
+		t.Errorf("%d of %d calls have a path of 40 levels, want %d at least", n, calls, least)
+	}
+}
+
 // TestTimeDeep: calls are counted however deep they are.
 func TestTimeDeep(t *testing.T) {
 	t.Parallel()

@@ -10,6 +10,12 @@
  * time: each call is noted once at most, so that costs no more than calls do. The caller that is not folded gets the time of
  * the folded calls that it made: so inclusive times of its path stay exact too.
  *
+ * Paths are spent on what takes time. The first half of all goes to whoever comes first. Then each of the upper levels of the tree has a share of
+ * its own, which deep code cannot take: what runs for long is called there, and often only once. Otherwise a path has to be earned: the folded
+ * calls of a thread that were made by callers with paths are added up, and where the sum reaches the price of a path, the caller of the one that ends
+ * then may give one more of its calls a path (granted). So what takes time gets its paths one level after the other, and what is rare and
+ * deep gets none. The price rises with what was granted, and with depth.
+ *
  * A function that has several numbers is known here by the first of them (callees.c): else it would be taken for another one
  * where it is on the stack already, and its time counted twice. */
 #include "arch/arch.h"
@@ -18,16 +24,38 @@
 #include "timer.h"
 #include "timings.h"
 
+#include <string.h>
+
 #define RECURSION_PART 8u   /* of all timings so many, one in eight, may be of functions that are on their paths already */
 #define RECURSION_REACH 64u /* timings up a path that are looked at to find out, as long as that is not reached */
 
+#define FREE_PART 2u        /* half of all paths is for whoever comes first */
+#define LEVELS 32u          /* of the tree, that have a share of their own: */
+#define LEVEL_PART 128u     /* so many for each, one in 128: a quarter of all */
+#define MOST_GRANTS 16u     /* for one caller, as long as nobody makes use of them */
+#define FIRST_PRICE 2048u   /* ticks of folded calls for a path: more than making it takes, and a microsecond on most machines */
+#define PRICES 32u          /* the price doubles when so large a part of all paths was granted, one in 32; no more than so often */
+#define DEEPER 8u           /* levels of the tree, after which it doubles, too, */
+#define CHEAP 3u            /* but not in so many of these at the top */
+
 static uint64_t paths, recursive_paths; /* timings of the process that have one; of these, of functions that were on it already */
+static uint64_t granted, price;         /* paths of calls that had shown to be expensive; ticks for the next one */
+static bool free_is_used;               /* nobody gets a path any more only by coming first */
+static uint32_t on_level[LEVELS];       /* paths out of its share */
 static bool paths_are_full;             /* there is no room for another one; it does not come back */
 
 void fold_init(void)
 {
-    paths = recursive_paths = 0;
-    paths_are_full = false;
+    paths = recursive_paths = granted = 0;
+    price = FIRST_PRICE;
+    free_is_used = paths_are_full = false;
+    memset(on_level, 0, sizeof on_level);
+}
+
+static uint64_t price_after(uint64_t grants)
+{
+    uint64_t each = max_timings / PRICES, doubled = grants / (each == 0 ? 1 : each);
+    return (uint64_t)FIRST_PRICE << (doubled < PRICES ? doubled : PRICES);
 }
 
 static bool recursion_is_full(void)
@@ -119,28 +147,64 @@ static bool is_on_path(struct timer *t, uint32_t function)
     return number != 0 && timing_at(number)->present != 0;
 }
 
+/* Is there a path for a call by the innermost activation without a grant? */
+HOT static bool is_open(const struct timer *t)
+{
+    uint64_t level = (uint64_t)(t->top - t->bottom);
+    return !__atomic_load_n(&free_is_used, __ATOMIC_RELAXED) || (level < LEVELS && __atomic_load_n(&on_level[level], __ATOMIC_RELAXED) <= max_timings / LEVEL_PART);
+}
+
+/* May calls by the innermost activation have paths, because they have shown to be expensive? */
+HOT static bool is_granted(const struct timer *t)
+{
+    return timing_at(t->top->timing)->present != 0;
+}
+
+static void use_grant(const struct timer *t)
+{
+    timing_at(t->top->timing)->present--;
+    __atomic_store_n(&price, price_after(__atomic_add_fetch(&granted, 1, __ATOMIC_RELAXED)), __ATOMIC_RELAXED);
+}
+
+static bool is_full(void)
+{
+    return __atomic_load_n(&paths_are_full, __ATOMIC_RELAXED);
+}
+
+static void use_path(const struct timer *t, bool recursive, bool grant)
+{
+    uint64_t used = __atomic_add_fetch(&paths, 1, __ATOMIC_RELAXED);
+    if (recursive)
+        __atomic_fetch_add(&recursive_paths, 1, __ATOMIC_RELAXED);
+    if (grant)
+        use_grant(t);
+    else if (__atomic_load_n(&free_is_used, __ATOMIC_RELAXED) && t->top - t->bottom < (ptrdiff_t)LEVELS)
+        __atomic_fetch_add(&on_level[t->top - t->bottom], 1, __ATOMIC_RELAXED);
+    if (used >= max_timings / FREE_PART)
+        __atomic_store_n(&free_is_used, true, __ATOMIC_RELAXED);
+    if (used >= max_timings)
+        __atomic_store_n(&paths_are_full, true, __ATOMIC_RELAXED);
+}
+
 uint32_t fold_path(struct timer *t, uint32_t function, uintptr_t return_address)
 {
     uint32_t parent = t->top->timing, number = find_timing(t, parent, function, return_address);
-    bool root = parent == 0, recursive = false; /* roots are few */
+    bool root = parent == 0, recursive = false, grant = false; /* roots are few */
     if (number != 0)
         return number;
     if (!root) {
-        if (__atomic_load_n(&paths, __ATOMIC_RELAXED) >= max_timings)
-            __atomic_store_n(&paths_are_full, true, __ATOMIC_RELAXED);
-        if (__atomic_load_n(&paths_are_full, __ATOMIC_RELAXED))
+        if (is_full())
             return 0;
-        recursive = is_on_path(t, function);
-        if (recursive && recursion_is_full())
+        grant = is_granted(t);
+        recursive = !grant && is_open(t) && is_on_path(t, function);
+        if (!grant && (!is_open(t) || (recursive && recursion_is_full())))
             return 0;
     }
     number = make_timing(t, parent, function, return_address, root);
     if (number == 0)
         __atomic_store_n(&paths_are_full, true, __ATOMIC_RELAXED);
     else
-        __atomic_fetch_add(&paths, 1, __ATOMIC_RELAXED);
-    if (number != 0 && recursive)
-        __atomic_fetch_add(&recursive_paths, 1, __ATOMIC_RELAXED);
+        use_path(t, recursive, grant);
     return number;
 }
 
@@ -174,7 +238,7 @@ HOT uint32_t fold_find(const struct timer *t, uint32_t function)
     uint32_t number = called_next(t, caller, function, 0), callee = number == 0 ? 0 : timing_at(number)->callee;
     if (callee == 0)
         return 0;
-    if (!folded && !__atomic_load_n(&paths_are_full, __ATOMIC_RELAXED) && timing_at(callee)->present == 0)
+    if (!folded && !is_full() && (is_granted(t) || (is_open(t) && timing_at(callee)->present == 0)))
         return 0; /* there may be room for a path */
     return number;
 }
@@ -253,6 +317,20 @@ void fold_add(const struct timer *t, uint32_t number, const struct interval *i)
         add_interval(t->top->timing, i, false);
 }
 
+/* A call by one with a path has ended: if that is enough for a path, one more call by it may have one. */
+HOT static void spend(struct timer *t, const struct wire_activation *a)
+{
+    struct wire_timing *caller = timing_at(a[-1].timing);
+    uint64_t parts = (uint64_t)(a - t->bottom) / DEEPER, deeper = parts < CHEAP ? 0 : parts - CHEAP + 1;
+    uint64_t each = __atomic_load_n(&price, __ATOMIC_RELAXED) << (deeper < DEEPER ? deeper : DEEPER);
+    t->unspent += t->clock->elapsed - a->elapsed;
+    if (LIKELY(t->unspent < each))
+        return;
+    uint64_t more = t->unspent / each;
+    caller->present = more < MOST_GRANTS - caller->present ? caller->present + (uint32_t)more : MOST_GRANTS;
+    t->unspent %= each;
+}
+
 HOT void fold_end(struct timer *t, const struct wire_activation *a)
 {
     struct wire_timing *x = timing_at(a->timing), *callee = timing_at(x->callee);
@@ -261,6 +339,8 @@ HOT void fold_end(struct timer *t, const struct wire_activation *a)
         add_inclusive(t, a->timing, a);
     if (--callee->present == 0)
         add_inclusive(t, x->callee, a);
-    if ((a[-1].flags & WIRE_ACTIVATION_FOLDED) == 0)
+    if ((a[-1].flags & WIRE_ACTIVATION_FOLDED) == 0) {
         add_inclusive(t, a[-1].timing, a);
+        spend(t, a);
+    }
 }

@@ -55,6 +55,7 @@ struct timer { /* of a thread */
     uint32_t slow; /* events by the slow path */
     uint32_t n_unwinding;
     uint32_t truncated, n_marked; /* see fold.c */
+    uint64_t unspent; /* ticks of folded calls for which no path was granted yet */
     uint64_t control;   /* it records for this number of changes, and all pauses before are out of the intervals */
     uint64_t off_at;    /* for this one it does not; */
     uintptr_t off_sp;   /* and this is what `unrecorded` says of the innermost call */

@@ -108,6 +108,7 @@ static bool prepare_table(struct timer *t)
         memset(t->table, 0, (t->mask + 1) * sizeof *t->table);
     }
     t->used = t->truncated = t->n_marked = 0;
+    t->unspent = 0;
     t->sums = (struct sums){0};
     if (t->capacity != 0) /* levels know calls by number, and a new clock counts anew */
         memset(t->levels, 0, (2 + (uint64_t)t->capacity) * sizeof *t->levels);

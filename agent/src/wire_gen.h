@@ -610,7 +610,7 @@ struct wire_timing {
     uint64_t folded; /* folded calls made from here: each ended one interval of Tail */
     uint32_t acted; /* number of the Acted of other calls that ended, 0: none */
     uint32_t inclusive; /* number of the Inclusive of folded calls, 0: none */
-    uint32_t present; /* only the agent's, of folded calls: how many are on the stack, and of the same function or pair on other paths */
+    uint32_t present; /* only the agent's: of folded calls, how many are on the stack, and of the same function or pair on other paths; of a path, how many more calls from here get one, though others do not */
     uint32_t callee; /* of folded calls: number of the timing of their function below (truncated) */
     uint64_t began; /* sum of the readings of the clock at the beginning of Calls, modulo 2^64 */
 };

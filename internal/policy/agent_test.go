@@ -65,7 +65,7 @@ var agentParts = []struct {
 	{"origin", 645, "origin.c origin.h modules.c modules.h", "memory"},
 	// What collections stop, and how long.
 	{"pauses", 120, "pauses.c pauses.h", "control guest memory time"},
-	{"time", 3210, "time.c calls.h timer.h timers.c timings.c timings.h tails.c fold.c hooks.c hooks.h time_hooks.h os.c os.h",
+	{"time", 3285, "time.c calls.h timer.h timers.c timings.c timings.h tails.c fold.c hooks.c hooks.h time_hooks.h os.c os.h",
 		"allocations control counters events exceptions guest instrument machine memory pauses probes scopes threads trace"},
 	// What the processor and the kernel count, for who wants it.
 	{"counters", 515, "counters.c counters.h left_out.c", "machine memory system_calls time"},

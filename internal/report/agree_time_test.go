@@ -386,7 +386,7 @@ func TestRemarks(t *testing.T) {
 func TestFolded(t *testing.T) {
 	b := sessiontest.Timed()
 	b.Run(1).In(1).Call(0, 1, sessiontest.Interval{}).Fold(2, sessiontest.Interval{Elapsed: 100},
-		sessiontest.Interval{Elapsed: 100}).End(sessiontest.Interval{Elapsed: 100})
+		sessiontest.Interval{Elapsed: 100_000}).End(sessiontest.Interval{Elapsed: 100})
 	src, err := analysis.Open(complete(t, b, filepath.Join(t.TempDir(), "s")), analysis.Selection{})
 	if err != nil {
 		t.Fatal(err)
@@ -395,5 +395,33 @@ func TestFolded(t *testing.T) {
 	if err != nil || len(summary.Losses) != 1 || !strings.HasPrefix(Writers.Words(summary.Losses)[0],
 		"Folded: 1 call (9.09 % of all) has no path of its own, ") {
 		t.Error(err, summary.Losses)
+	}
+	want := "95.72 % of CPU time (99.99 µs) is in calls without paths, where call tree, flame graph and hot path end with " +
+		"(truncated). Functions, callers and callees are exact; --include and --exclude record fewer functions."
+	if !slices.Contains(Writers.Words(summary.Findings), want) {
+		t.Errorf("%q\nis not in %q", want, Writers.Words(summary.Findings))
+	}
+}
+
+// TestRootFolded: a tree that begins with a function of which all calls are folded has them.
+func TestRootFolded(t *testing.T) {
+	b := sessiontest.Timed()
+	folded := b.Function(1, "Clock.Program.Folded()", "", 0)
+	b.Run(1).In(1).Call(0, 1, sessiontest.Interval{}).Fold(folded, sessiontest.Interval{Elapsed: 100},
+		sessiontest.Interval{Elapsed: 100}).End(sessiontest.Interval{Elapsed: 100})
+	src, err := analysis.Open(complete(t, b, filepath.Join(t.TempDir(), "s")), analysis.Selection{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	view, err := FindView("calltree")
+	if err != nil {
+		t.Fatal(err)
+	}
+	table, err := view.Build(src, Options{Root: "Folded"})
+	if err != nil || len(table.Rows) != 1 || table.Rows[0].time.Calls != 1 || table.Rows[0].time.Inclusive.Elapsed <= 0 {
+		t.Fatalf("%v, %+v", err, table.Rows)
+	}
+	if want := "1 of 1 calls of Program.Folded have no paths, because "; !strings.HasPrefix(Writers.Words(table.Notes)[1], want) {
+		t.Errorf("%q does not begin with %q", Writers.Words(table.Notes), want)
 	}
 }

@@ -68,6 +68,7 @@ const (
 	NoteBottomUp           NoteKind = "bottom-up"           // what the rows of a call tree from below are
 	NoteTrimmed            NoteKind = "trimmed"             // percent, and of what
 	NoteRooted             NoteKind = "rooted"              // a function
+	NoteRootFolded         NoteKind = "root-folded"         // calls without paths, all calls, and their function
 	NoteSelection          NoteKind = "selection"           // what analysis says of the part that is shown
 	NoteNameType           NoteKind = "name-type"           // an argument tells more
 	NoteHeap               NoteKind = "heap"                // a process, a collection, a number of objects, and bytes
@@ -140,6 +141,7 @@ const (
 	FindingAllCode      NoteKind = "all-code"     // of all code: a share and a type, a share and a function
 	FindingAllTypes     NoteKind = "all-types"    // of all code: a share and a type
 	FindingInteractions NoteKind = "interactions" // times: all, the recording; calls; a text, its time, a place
+	FindingFolded       NoteKind = "folded-work"  // the share of CPU time in calls without paths, and the time
 	FindingRule         NoteKind = "rule"         // the title of a rule, what it says, its id, a share, and of what
 )
 

@@ -2,6 +2,7 @@ package report
 
 import (
 	"errors"
+	"math"
 	"slices"
 	"strings"
 
@@ -35,8 +36,9 @@ func (b *builder) shape(processes []Row) ([]Row, error) {
 		return nil, err
 	}
 	roots := processes
+	var begins []Row
 	if o.Root != "" {
-		if tree, err = b.rooted(tree); err != nil {
+		if tree, begins, err = b.rooted(tree); err != nil {
 			return nil, err
 		}
 	}
@@ -65,7 +67,7 @@ func (b *builder) shape(processes []Row) ([]Row, error) {
 		b.logical = tree
 	}
 	if o.Root != "" {
-		if roots, err = b.outermost(processes); err != nil {
+		if roots, err = b.outermost(processes, begins); err != nil {
 			return nil, err
 		}
 	}
@@ -80,31 +82,65 @@ func (b *builder) trims(level int, amount q.Amount, time q.Time) bool {
 	return b.below(b.options.MinShare, level, cost{amount, time})
 }
 
-// rooted has a call tree begin with a function.
-func (b *builder) rooted(tree *analysis.LogicalTree) (*analysis.LogicalTree, error) {
+// rooted has a call tree begin with functions, and returns these, too.
+func (b *builder) rooted(tree *analysis.LogicalTree) (*analysis.LogicalTree, []Row, error) {
 	matches, err := b.matching(b.options.Root)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	roots := map[session.FunctionID]bool{}
 	for i := range matches {
 		roots[matches[i].function] = true
 	}
 	b.note(NoteRooted, b.frameName(matches[0].function))
-	return b.source.Rooted(tree, roots)
+	tree, err = b.source.Rooted(tree, roots)
+	return tree, matches, err
 }
 
-// outermost returns the roots of a tree that begins with a function: one for each process.
-func (b *builder) outermost(processes []Row) ([]Row, error) {
+// outermost returns the roots of a tree that begins with functions: one for each process and function that is on a
+// path. A function of which all calls are folded is on none, and has what is known of it.
+func (b *builder) outermost(processes, begins []Row) ([]Row, error) {
 	var out []Row
+	has := map[session.FunctionID]bool{}
 	for i := range processes {
 		below, err := b.pathsBelow(&Row{process: processes[i].process})
 		if err != nil {
 			return nil, err
 		}
+		for j := range below {
+			has[below[j].function] = true
+		}
 		out = append(out, below...)
 	}
+	if err := b.noteFolded(begins); err != nil {
+		return nil, err
+	}
+	for i := range begins {
+		if r := begins[i]; !has[r.function] && r.time != nil && r.time.Calls > 0 {
+			r.path = math.MaxInt32 // below which nothing is known
+			out = append(out, r)
+		}
+	}
 	return out, nil
+}
+
+// noteFolded says how many calls of functions are missing in the tree that begins with them.
+func (b *builder) noteFolded(begins []Row) error {
+	if !b.hasTime() {
+		return nil
+	}
+	calls := map[session.FunctionID]q.Count{}
+	err := b.source.EachPathCalls(func(v *session.PathTime) { calls[v.Function] += v.Calls })
+	if err != nil {
+		return err
+	}
+	for i := range begins {
+		r := &begins[i]
+		if r.time != nil && r.time.Calls > calls[r.function] {
+			b.note(NoteRootFolded, r.time.Calls-calls[r.function], r.time.Calls, b.frameName(r.function))
+		}
+	}
+	return nil
 }
 
 // turned shows a call tree from below, and returns its processes with what is at and below the roots.

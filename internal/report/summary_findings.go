@@ -88,6 +88,9 @@ func (s *Summary) addFindings(o Options) error {
 		}
 	}
 	s.findMost()
+	if err := s.findFolded(); err != nil {
+		return err
+	}
 	s.orderFindings()
 	return nil
 }

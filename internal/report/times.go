@@ -314,14 +314,20 @@ func (c *context) stolen() ([]Note, error) {
 	return []Note{note(NoteStolen, stolen, share)}, nil
 }
 
-// folded says how many calls have no paths, since there were more than the agent keeps.
-func (c *context) folded() ([]Note, error) {
+// truncated are the pseudo functions that stand for calls without paths.
+func (c *context) truncated() map[session.FunctionID]bool {
 	truncated := map[session.FunctionID]bool{}
 	for i := range c.functions.list {
 		if f := &c.functions.list[i]; f.Kind == session.FunctionPseudo && f.DisplayName() == session.NameTruncated {
 			truncated[f.ID] = true
 		}
 	}
+	return truncated
+}
+
+// folded says how many calls have no paths, since there were more than the agent keeps.
+func (c *context) folded() ([]Note, error) {
+	truncated := c.truncated()
 	if !c.hasTime() || len(truncated) == 0 {
 		return nil, nil
 	}
@@ -335,6 +341,24 @@ func (c *context) folded() ([]Note, error) {
 		return nil, err
 	}
 	return []Note{note(NoteFolded, calls, q.PercentOf(calls, c.shownTime.Calls))}, nil
+}
+
+// findFolded says which part of the work has no paths, if trees lack much.
+func (s *Summary) findFolded() error {
+	truncated := s.context.truncated()
+	if s.Timing == nil || len(truncated) == 0 {
+		return nil
+	}
+	cpu := q.Nanoseconds(0)
+	err := s.context.source.EachPathTime(func(v *session.PathTime) {
+		if truncated[v.Function] {
+			cpu += v.Exclusive.CPU
+		}
+	})
+	if share := q.PercentOf(cpu, s.Timing.Total.Inclusive.CPU); err == nil && share.Float() >= leastShare {
+		s.find(nil, FindingFolded, share, cpu)
+	}
+	return err
 }
 
 // ticksPerSecond is the rate of the clock, 0 without times. Processes of one machine have the same clock, but for what

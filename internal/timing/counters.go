@@ -60,7 +60,8 @@ type level struct {
 
 // NewCounters starts a thread.
 func NewCounters(limits Limits, overhead wire.Overhead) *Counters {
-	return &Counters{limits: limits, overhead: overhead, numbers: map[timingKey]uint32{}}
+	return &Counters{limits: limits, overhead: overhead, numbers: map[timingKey]uint32{},
+		folds: folds{budget: budget{limits: limits}}}
 }
 
 // Add takes the thread's next event.

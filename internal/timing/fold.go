@@ -6,13 +6,83 @@ import (
 	"github.com/clrprof/clrprof/internal/wire"
 )
 
+// budget is how many paths there are, and who gets the next one.
+type budget struct {
+	limits           Limits
+	paths, recursive int
+	granted          int         // paths of calls that had shown to be expensive
+	free             bool        // no path is left for whoever comes first
+	levels           map[int]int // paths out of the shares of levels
+	unspent          uint64      // elapsed time of folded calls since the last grant
+}
+
+// The agent's constants.
+const (
+	freePart   = 2
+	ownLevels  = 32
+	levelPart  = 128
+	mostGrants = 16
+	firstPrice = 2048
+	prices     = 32
+	deeper     = 8
+	cheap      = 3
+)
+
+// price is the time of folded calls on a level of the tree for a path.
+func (b *budget) price(level int) uint64 {
+	p := uint64(firstPrice) << min(b.granted/max(b.limits.Timings/prices, 1), prices)
+	return p << min(max(level/deeper-cheap+1, 0), deeper)
+}
+
+// earn returns how many paths a folded call earns that ended on a level, made by a call with a path and so many grants.
+func (b *budget) earn(level int, elapsed uint64, granted uint32) uint32 {
+	each := b.price(level)
+	b.unspent += elapsed
+	more := b.unspent / each
+	b.unspent %= each
+	return uint32(min(more+uint64(granted), mostGrants))
+}
+
+// open reports whether a call made on a level has a path without a grant.
+func (b *budget) open(level int) bool {
+	return !b.free || level < ownLevels && b.levels[level] <= b.limits.Timings/levelPart
+}
+
+// room reports whether a call made on a level of the tree gets a path. The last two say what is known of it: its caller
+// has grants, and its function is on the stack.
+func (b *budget) room(level int, granted bool, onStack func() bool) bool {
+	if b.paths >= b.limits.Timings || !granted && !b.open(level) {
+		return false
+	}
+	if !granted && onStack() {
+		if b.recursive >= b.limits.Recursive {
+			return false
+		}
+		b.recursive++
+	}
+	b.use(level, granted)
+	return true
+}
+
+func (b *budget) use(level int, granted bool) {
+	b.paths++
+	if granted {
+		b.granted++
+	} else if b.free {
+		if b.levels == nil {
+			b.levels = map[int]int{}
+		}
+		b.levels[level]++
+	}
+	b.free = b.free || b.paths >= b.limits.Timings/freePart
+}
+
 // folds is how calls without a path of their own are counted.
 type folds struct {
-	paths, recursive int
-	full             bool
-	calls            uint64
-	truncated        uint32 // number of the root of their timings, 0: there are none yet
-	marks            []mark // of the outermost activations
+	budget
+	calls     uint64
+	truncated uint32 // number of the root of their timings, 0: there are none yet
+	marks     []mark // of the outermost activations
 }
 
 // mark says that a call is noted in the timings of folded calls.
@@ -29,7 +99,7 @@ func (c *Counters) timing(e Event) (number uint32, folded bool) {
 	f := &c.folds
 	if c.depth() == 0 {
 		if c.numbers[timingKey{function: e.Function}] == 0 {
-			f.paths++
+			f.use(0, false)
 		}
 		return c.number(timingKey{function: e.Function}), false
 	}
@@ -48,25 +118,24 @@ func (c *Counters) timing(e Event) (number uint32, folded bool) {
 
 // room says whether there is room for one more path, which ends with a function that is called now.
 func (c *Counters) room(function uint32) bool {
-	f := &c.folds
-	if f.full = f.full || f.paths >= c.limits.Timings; f.full {
+	f, caller := &c.folds, &c.Timings[c.top().Timing-1]
+	granted := caller.Present != 0
+	if !f.room(c.depth(), granted, func() bool { return c.onStack(function) }) {
 		return false
 	}
-	exhausted := f.recursive >= c.limits.Recursive
-	if exhausted {
-		c.mark()
-	}
-	recursive := slices.ContainsFunc(c.Activations, func(a wire.Activation) bool {
-		return c.Timings[a.Timing-1].Function == function
-	})
-	if recursive && exhausted {
-		return false
-	}
-	f.paths++
-	if recursive {
-		f.recursive++
+	if granted {
+		caller.Present--
 	}
 	return true
+}
+
+func (c *Counters) onStack(function uint32) bool {
+	if c.folds.recursive >= c.limits.Recursive {
+		c.mark()
+	}
+	return slices.ContainsFunc(c.Activations, func(a wire.Activation) bool {
+		return c.Timings[a.Timing-1].Function == function
+	})
 }
 
 func (c *Counters) inclusive(number uint32) *wire.Inclusive {
@@ -156,6 +225,8 @@ func (c *Counters) foldEnd(a *wire.Activation, l *level) {
 	c.Timings[x.Callee-1].Present--
 	if caller := c.Activations[c.depth()-2]; caller.Flags&wire.ActivationFolded == 0 {
 		c.addInclusive(caller.Timing, a, l, 0)
+		x := &c.Timings[caller.Timing-1]
+		x.Present = c.folds.earn(c.depth(), c.Clock.Elapsed-a.Elapsed, x.Present)
 	}
 }
 

@@ -18,13 +18,10 @@ var ErrEvents = errors.New("impossible events")
 type Naive struct {
 	Blocks bool // as of Counters
 
-	limits    Limits
+	budget    budget
 	overhead  wire.Overhead
 	stack     []frame // calls of hooked functions, recorded or not
 	roots     []*naiveNode
-	timings   int // nodes of paths
-	recursive int // of these, of functions that were on their paths already
-	full      bool
 	pairs     map[pair]*naiveNode // of folded calls
 	functions map[uint32]*Function
 	edges     map[pair]*Edge
@@ -63,15 +60,16 @@ type pair struct{ caller, callee uint32 }
 type naiveNode struct {
 	Node
 	parent   *naiveNode
-	site     *Site // in the parent
+	granted  uint32 // how many more of its calls get a path
+	site     *Site  // in the parent
 	children []*naiveNode
 	sites    []*Site
 }
 
 // NewNaive starts a thread.
 func NewNaive(limits Limits, overhead wire.Overhead) *Naive {
-	return &Naive{limits: limits, overhead: overhead, functions: map[uint32]*Function{}, pairs: map[pair]*naiveNode{},
-		edges: map[pair]*Edge{}}
+	return &Naive{budget: budget{limits: limits}, overhead: overhead, functions: map[uint32]*Function{},
+		pairs: map[pair]*naiveNode{}, edges: map[pair]*Edge{}}
 }
 
 // Backwards is the number of intervals whose end was before their beginning.
@@ -386,7 +384,7 @@ func (n *Naive) place(f, caller *frame, address uint64) {
 		address = 0 // it is in the framework, and need not be in the function that is recorded
 	}
 	if !caller.folded {
-		if f.node = n.node(caller.node, f.function, address, false); f.node == nil && n.room(f.function) {
+		if f.node = n.node(caller.node, f.function, address, false); f.node == nil && n.room(caller.node, f.function) {
 			f.node = n.node(caller.node, f.function, address, true)
 		}
 	}
@@ -402,18 +400,24 @@ func (n *Naive) place(f, caller *frame, address uint64) {
 }
 
 // room says whether there is room for one more path, which ends with a function that is called now.
-func (n *Naive) room(function uint32) bool {
-	if n.full = n.full || n.timings >= n.limits.Timings; n.full {
-		return false
+func (n *Naive) room(caller *naiveNode, function uint32) bool {
+	room := n.budget.room(n.level(), caller.granted > 0, func() bool {
+		return slices.ContainsFunc(n.stack, func(f frame) bool { return f.node != nil && f.function == function })
+	})
+	if room && caller.granted > 0 {
+		caller.granted--
 	}
-	if !slices.ContainsFunc(n.stack, func(f frame) bool { return f.node != nil && f.function == function }) {
-		return true
+	return room
+}
+
+// level is how many recorded calls are on the stack.
+func (n *Naive) level() (level int) {
+	for i := range n.stack {
+		if n.stack[i].node != nil {
+			level++
+		}
 	}
-	if n.recursive >= n.limits.Recursive {
-		return false
-	}
-	n.recursive++
-	return true
+	return level
 }
 
 // node finds a child of a node, or a root, or makes one if it may.
@@ -431,7 +435,9 @@ func (n *Naive) node(parent *naiveNode, function uint32, address uint64, may boo
 	if !may {
 		return nil
 	}
-	n.timings++
+	if parent == nil {
+		n.budget.use(0, false)
+	}
 	x := &naiveNode{Node: Node{Function: function, ReturnAddress: address}, parent: parent}
 	if parent != nil {
 		x.site = parent.siteAt(address)
@@ -534,6 +540,9 @@ func (n *Naive) pop(i int) {
 	n.stack = n.stack[:i+len(above)]
 	if caller := n.innermost(); caller != nil {
 		caller.children++
+		if f.folded && !caller.folded {
+			caller.node.granted = n.budget.earn(n.level()+1, f.call[ElapsedInclusive], caller.node.granted)
+		}
 	}
 	one := n.corrected(f)
 	extremes(&f.node.Min, &f.node.Max, f.node.Ended, one, one, 1)

@@ -631,7 +631,7 @@ type Timing struct {
 	Folded        uint64    `doc:"folded calls made from here: each ended one interval of Tail"`
 	Acted         uint32    `doc:"number of the Acted of other calls that ended, 0: none"`
 	Inclusive     uint32    `doc:"number of the Inclusive of folded calls, 0: none"`
-	Present       uint32    `doc:"only the agent's, of folded calls: how many are on the stack, and of the same function or pair on other paths"`
+	Present       uint32    `doc:"only the agent's: of folded calls, how many are on the stack, and of the same function or pair on other paths; of a path, how many more calls from here get one, though others do not"`
 	Callee        uint32    `doc:"of folded calls: number of the timing of their function below (truncated)"`
 	Began         uint64    `doc:"sum of the readings of the clock at the beginning of Calls, modulo 2^64"`
 }

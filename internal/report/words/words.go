@@ -88,8 +88,10 @@ var sentences = map[report.NoteKind]string{
 	report.NoteNotJudged:  "Not checked, because they need a recording with %s: %s.",
 	report.NoteBottomUp: "The call tree from below: functions by what they did themselves, each with its callers " +
 		"below it. The row of a caller has what the function did itself when it was called in this way.",
-	report.NoteTrimmed:       "Rows with less than %g %% of %s are added up in [left out].",
-	report.NoteRooted:        "Only %s and what is below it; percentages are of the whole run.",
+	report.NoteTrimmed: "Rows with less than %g %% of %s are added up in [left out].",
+	report.NoteRooted:  "Only %s and what is below it; percentages are of the whole run.",
+	report.NoteRootFolded: "%s of %s calls of %s have no paths, because there were more than the agent keeps: they are " +
+		"not in this tree. callers NAME has all of them.",
 	report.NoteSelection:     "%s",
 	report.NoteNameType:      "snapshot TYPE shows where its objects were allocated, and how a root holds them.",
 	report.NoteHeap:          "The heap of process %d after GC %d: %s, %s.",
@@ -159,6 +161,8 @@ var sentences = map[report.NoteKind]string{
 	report.FindingNative: "Most memory is not on the heap: the process had %s of private memory, and %s of objects after " +
 		"a collection, at most. The rest is native memory (libraries, Marshal, stacks of threads), or room that the " +
 		"collector keeps.",
+	report.FindingFolded: "%s of CPU time (%s) is in calls without paths, where call tree, flame graph and hot path end " +
+		"with (truncated). Functions, callers and callees are exact; --include and --exclude record fewer functions.",
 	report.FindingHeld: "%s of the heap at its snapshot (%s) is held by the static field %s: %s.",
 	report.FindingRule: "%[1]s: %[2]s (%[4]s of %[5]s; rule %[3]s)",
 }

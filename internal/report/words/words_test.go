@@ -13,7 +13,7 @@ import (
 // made are the kinds whose sentences are made by functions.
 var made = []report.NoteKind{report.NoteLoss, report.NoteFolded, report.NoteRecorded, report.NoteWaits,
 	report.NoteInProcesses,
-	report.NoteChosen, report.FindingNothingChosen, report.FindingParts}
+	report.NoteChosen, report.FindingNothingChosen, report.FindingParts, report.FindingSpot}
 
 // TestAllKinds: there is a sentence for each kind of note that package report has.
 func TestAllKinds(t *testing.T) {
