@@ -41,8 +41,8 @@ func TestCheckFindsTimes(t *testing.T) {
 			"timing_running)"},
 		{"references", "DELETE FROM process_time"},
 		{"references", "INSERT INTO process_time SELECT 9, clock, ticks_per_second, instrument, mechanism, gap_ns, " +
-			"inside_ns, outside_ns, cold_inside_ns, cold_outside_ns, agent_time_ns, ready_measured, probes, uncertain_ns FROM " +
-			"process_time"},
+			"inside_ns, outside_ns, cold_inside_ns, cold_outside_ns, agent_time_ns, ready_measured, probes, uncertain_ns, " +
+			"gc_pauses, gc_paused_ns, gc_longest_ns FROM process_time"},
 		{"owners", "UPDATE thread SET process_id = 2 WHERE id = 1"},
 		{"timings", "UPDATE process_time SET inside_ns = -1"},
 		{"timings", "UPDATE process_time SET ticks_per_second = 0"},

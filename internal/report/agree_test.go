@@ -75,6 +75,9 @@ func TestViewsAgreeWithSQL(t *testing.T) {
 			}
 			got := viewObjects(t, s, p.view, o, strings.Split(p.columns, ", "))
 			want := queryObjects(t, s, "SELECT "+p.columns+" FROM "+from)
+			if p.view == "lines" { // what is without a line: SQL's lines leave it out
+				got = slices.DeleteFunc(got, func(m map[string]any) bool { return m["process_id"] == 0.0 })
+			}
 			if p.view == "callers" { // the current function's own row is not a call
 				got = slices.DeleteFunc(got, func(m map[string]any) bool { return m["type"] == "current" })
 				for _, m := range got {

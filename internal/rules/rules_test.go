@@ -135,7 +135,7 @@ func TestParams(t *testing.T) {
 		}
 	}
 	found, _ := judge(t, b)
-	if diff := cmp.Diff([]string{"params Log.Write(): 2,000 objects, 46.88 KiB, most of them System.Object[]"},
+	if diff := cmp.Diff([]string{"params Log.Write(): 2,000 objects, 46.88 KiB, of type System.Object[]"},
 		found); diff != "" {
 		t.Errorf("findings (-want +have):\n%s", diff)
 	}
