@@ -184,7 +184,7 @@ func TestUnwritable(t *testing.T) {
 		words []string
 	}{
 		{[]string{"-o", "missing/s.clrprof"}, []string{"missing/s.clrprof", "no such file or directory"}},
-		{[]string{"-f", "-o", "missing/s.clrprof"}, []string{"missing/s.clrprof", "no such file or directory"}},
+		{[]string{"-f", "-o", "missing/s.clrprof"}, []string{"directory", "out/missing: no such file or directory"}},
 		{[]string{"-o", "missing/%p.clrprof"}, []string{"no such file or directory"}},
 		{[]string{"-o", "forbidden/s.clrprof"}, []string{"forbidden/s.clrprof", "permission denied"}},
 		{[]string{"-o", "s.clrprof/x"}, []string{"s.clrprof/x", "not a directory"}},

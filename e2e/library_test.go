@@ -25,10 +25,10 @@ var needed = strings.Fields(`
 	fallocate fcntl flock free fstatvfs ftruncate getauxval getenv getpid getppid getrlimit getrusage ioctl link madvise
 	malloc memchr memcmp memcpy memmem memmove memset mmap mprotect mremap munmap nanosleep open opendir pread
 	process_vm_readv pthread_attr_destroy pthread_attr_getstack pthread_attr_init pthread_attr_setdetachstate
-	pthread_attr_setstacksize pthread_create pthread_getattr_np pthread_join pthread_key_create pthread_key_delete
-	pthread_mutex_lock pthread_mutex_unlock pthread_self pthread_setspecific pthread_sigmask read readdir readlink rename
-	sched_getcpu sched_setaffinity sched_yield sigdelset sigfillset snprintf statvfs strcasecmp strchr strcmp strlen
-	strncmp strrchr strstr strtoul strtoull syscall unlink write`)
+	pthread_attr_setstacksize pthread_create pthread_detach pthread_getattr_np pthread_join pthread_key_create
+	pthread_key_delete pthread_mutex_lock pthread_mutex_unlock pthread_self pthread_setspecific pthread_sigmask pwrite
+	read readdir readlink rename sched_getcpu sched_setaffinity sched_yield sigdelset sigfillset snprintf statvfs
+	strcasecmp strchr strcmp strlen strncmp strrchr strstr strtoul strtoull syscall unlink write`)
 
 // forked is what the agent asks for to be told of forks: glibc links pthread_atfork itself into each library.
 var forked = map[agentbin.Library]string{agentbin.Glibc: "__register_atfork", agentbin.Musl: "pthread_atfork"}

@@ -18,7 +18,7 @@ struct thread;
 /* Does the site of a shadow, without marks, say whose it is? */
 static inline bool shadow_has_site(uint32_t site)
 {
-    return site < SHADOW_COUNTED;
+    return site - SHADOW_COUNTED > SHADOW_LEFT_OUT - SHADOW_COUNTED; /* what no site has is damage, not an object without one */
 }
 
 struct bound { /* of a generation: one of its regions, or its part of a segment */
