@@ -75,7 +75,7 @@ func forgedReading() [][]string {
 		out = append(out, []string{"report", "SESSION", v.Name})
 	}
 	for _, f := range exportFormats {
-		out = append(out, []string{"export", "SESSION", "--format", f.name, "-f", "-o", "exported"})
+		out = append(out, []string{"export", "SESSION", "--format", f.name, "-f", "-o", "exported." + f.name})
 	}
 	return out
 }

@@ -79,6 +79,7 @@ timing/timingsim: timing
 timing/replay:
 columns:
 session: columns openfile quantity safefs
+session/journaltest:
 session/sessiontest: columns quantity session
 launch: agentbin arena control inherited openfile safefs wire
 callee: clrmeta openfile

@@ -11,6 +11,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"golang.org/x/sys/unix"
+
+	"github.com/clrprof/clrprof/internal/session/journaltest"
 )
 
 // TestSharedFolder: a session in a folder that others can write is written like any other; readers see each batch, and
@@ -115,7 +117,7 @@ func TestHostileFolder(t *testing.T) {
 	write(t, victim, []byte{0})
 	path := filepath.Join(dir, "s")
 	replacing := read(t, sample)
-	journal := namesFile(forge(replacing), 512, victim)
+	journal := journaltest.Delete(journaltest.Rewrite(replacing), 512, victim)
 	stop, done := &atomic.Bool{}, make(chan error, 1)
 	go func() {
 		runtime.LockOSThread() // and never unlocked: the thread ends here

@@ -18,6 +18,8 @@ import (
 	"golang.org/x/sys/unix"
 	"zombiezen.com/go/sqlite"
 	"zombiezen.com/go/sqlite/sqlitex"
+
+	"github.com/clrprof/clrprof/internal/session/journaltest"
 )
 
 var seeds = flag.Int("seeds", 60, "how many files are damaged at random")
@@ -137,35 +139,6 @@ func write(t *testing.T, path string, b []byte) {
 	}
 }
 
-// namesFile ends a journal as SQLite ends one of a commit to several files: with the name of a file that it deletes
-// when it has rolled back.
-func namesFile(journal []byte, pageSize int, victim string) []byte {
-	sum := uint32(0)
-	for i := range len(victim) {
-		sum += uint32(int8(victim[i]))
-	}
-	out := bytes.Clone(journal)
-	out = binary.BigEndian.AppendUint32(out, uint32(pendingByte/pageSize+1))
-	out = append(out, victim...)
-	out = binary.BigEndian.AppendUint32(out, uint32(len(victim)))
-	out = binary.BigEndian.AppendUint32(out, sum)
-	return append(out, journalMagic...)
-}
-
-// forge makes a journal that has one page of a file: the first one, with another fact in it.
-func forge(session []byte) []byte {
-	const pageSize = 512
-	page := bytes.Clone(session[:pageSize])
-	copy(page[72:92], "forged, forged, yes!") // reserved for expansion
-	b := make([]byte, 512)
-	copy(b, journalMagic)
-	for i, n := range []uint32{1, 0, uint32(len(session) / pageSize), 512, pageSize} {
-		binary.BigEndian.PutUint32(b[8+4*i:], n)
-	}
-	b = append(binary.BigEndian.AppendUint32(b, 1), page...)
-	return binary.BigEndian.AppendUint32(b, checksum(0, page))
-}
-
 // TestForgedJournals: a journal that somebody puts beside a session makes a reader, and a writer, neither delete the
 // file that the journal names nor change the session.
 func TestForgedJournals(t *testing.T) {
@@ -173,7 +146,7 @@ func TestForgedJournals(t *testing.T) {
 	path, victim := filepath.Join(dir, "s"), filepath.Join(elsewhere, "victim")
 	small(t, path)
 	session := read(t, path)
-	good := forge(session)
+	good := journaltest.Rewrite(session)
 	// A super-journal is deleted if it names no journal that exists.
 	write(t, victim, []byte{0})
 	for name, forged := range map[string]struct {
@@ -181,8 +154,8 @@ func TestForgedJournals(t *testing.T) {
 		want    error // nil: the journal is one that a killed writer could have left
 	}{
 		"rewrites the session": {good, nil},
-		"deletes a file":       {namesFile(good, 512, victim), ErrJournal},
-		"of no page":           {namesFile(good[:512], 512, victim), ErrJournal},
+		"deletes a file":       {journaltest.Delete(good, 512, victim), ErrJournal},
+		"of no page":           {journaltest.Delete(good[:512], 512, victim), ErrJournal},
 		"of another file": {func() []byte {
 			b := bytes.Clone(good)
 			binary.BigEndian.PutUint32(b[16:], 1)
@@ -228,7 +201,7 @@ func TestJournalWhileWriting(t *testing.T) {
 	}
 	defer w.Close()
 	write(t, victim, []byte{0})
-	write(t, path+journalSuffix, namesFile(forge(read(t, path)), 4096, victim))
+	write(t, path+journalSuffix, journaltest.Delete(journaltest.Rewrite(read(t, path)), 4096, victim))
 	if err := w.InsertNodes([]Node{{ID: 1}}); !errors.Is(err, ErrJournal) {
 		t.Errorf("the error is %v", err)
 	}
@@ -242,7 +215,7 @@ func TestOddJournals(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "s")
 	small(t, path)
-	good := forge(read(t, path))
+	good := journaltest.Rewrite(read(t, path))
 	elsewhere := filepath.Join(dir, "elsewhere")
 	write(t, elsewhere, good)
 	for name, plant := range map[string]func(string) error{
