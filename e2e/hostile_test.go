@@ -20,6 +20,7 @@ import (
 
 	"github.com/clrprof/clrprof/internal/control"
 	"github.com/clrprof/clrprof/internal/dotnettest"
+	"github.com/clrprof/clrprof/internal/safefs/safefstest"
 	"github.com/clrprof/clrprof/internal/wire"
 )
 
@@ -28,49 +29,6 @@ var hostileRounds = flag.Int("hostile", 1, "how often another user tries each at
 
 // hostileMemory is what clrprof may need to say that an answer is none: a line has at most 16 MiB.
 const hostileMemory = 300 << 20
-
-// asNobody calls fn in a thread that is nobody's.
-func asNobody(t *testing.T, fn func() error) (done chan error) {
-	t.Helper()
-	done = make(chan error, 1)
-	go func() {
-		runtime.LockOSThread() // and never unlocked: the thread ends here
-		if _, _, errno := unix.RawSyscall(unix.SYS_SETRESUID, nobody, nobody, nobody); errno != 0 {
-			done <- errno
-			return
-		}
-		done <- fn()
-	}()
-	return done
-}
-
-// secretFile is root's alone, in a folder that everybody may enter.
-func secretFile(t *testing.T) string {
-	t.Helper()
-	folder := t.TempDir()
-	path := filepath.Join(folder, "secret")
-	if err := errors.Join(os.WriteFile(path, []byte("root's"), 0o600), os.Chmod(folder, 0o755),
-		os.Chmod(filepath.Dir(folder), 0o755)); err != nil {
-		t.Fatal(err)
-	}
-	return path
-}
-
-// unharmed checks that such a file is what it was, and alone.
-func unharmed(t *testing.T, path string) {
-	t.Helper()
-	var st, folder unix.Stat_t
-	text, err := os.ReadFile(path)
-	if err := errors.Join(err, unix.Lstat(path, &st), unix.Lstat(filepath.Dir(path), &folder)); err != nil {
-		t.Fatal(err)
-	}
-	if string(text) != "root's" || st.Uid != 0 || st.Mode != unix.S_IFREG|0o600 || folder.Uid != 0 {
-		t.Fatalf("%q of user %d, mode %o, in a folder of user %d", text, st.Uid, st.Mode, folder.Uid)
-	}
-	if have := list(t, filepath.Dir(path)); len(have) != 1 {
-		t.Fatalf("beside it: %v", have)
-	}
-}
 
 // plant puts links to a file, and odd files, into each directory that appears in a folder, as often as it can until
 // stopped: what its user may do, and nothing else.
@@ -130,10 +88,10 @@ func TestHostileProcess(t *testing.T) {
 	theirs.uid = -1 // from here on root runs clrprof, and has a folder of its own
 	own := t.TempDir()
 	theirs.env = append(theirs.env, "CLRPROF_SHM="+own)
-	secret := secretFile(t)
+	secret := safefstest.Secret(t)
 	for seed := range uint64(2 * *hostileRounds) {
 		stop := &atomic.Bool{}
-		planting := asNobody(t, func() error {
+		planting := safefstest.AsNobody(t, func() error {
 			return plant(theirs.shm, secret, rand.New(rand.NewPCG(seed, 36)), stop)
 		})
 		flags := []string{"--time", "--memory"}[seed%2]
@@ -146,7 +104,7 @@ func TestHostileProcess(t *testing.T) {
 		if strings.Contains(r.stderr, "goroutine ") || r.exit == 125 {
 			t.Errorf("seed %d: exit code %d: %s", seed, r.exit, r.stderr)
 		}
-		unharmed(t, secret)
+		safefstest.Unharmed(t, secret)
 		x.letsGo()
 		sweep(t, theirs.shm)
 	}
@@ -155,7 +113,7 @@ func TestHostileProcess(t *testing.T) {
 	x.detach(a)
 	a.counted(map[string]int64{"Steps.Item": 60})
 	x.finish()
-	unharmed(t, secret)
+	safefstest.Unharmed(t, secret)
 }
 
 // forge makes, as nobody, what looks like a recording of a process in a folder for all, and returns its session.
@@ -163,7 +121,7 @@ func forge(t *testing.T, folder string, pid int, answer func(net.Conn)) (session
 	t.Helper()
 	path := filepath.Join(folder, fmt.Sprintf("clrprof-%d-%d", nobody, pid))
 	session = path + ".clrprof"
-	err := <-asNobody(t, func() error {
+	err := <-safefstest.AsNobody(t, func() error {
 		if err := errors.Join(os.Mkdir(path, 0o700), os.WriteFile(session, nil, 0o600),
 			os.Symlink(session, filepath.Join(path, "session")),
 			os.WriteFile(filepath.Join(path, itoa(pid)+"-1.arena"), nil, 0o600)); err != nil {

@@ -13,46 +13,17 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/clrprof/clrprof/internal/safefs"
+	"github.com/clrprof/clrprof/internal/safefs/safefstest"
 	"github.com/clrprof/clrprof/internal/wire"
 )
-
-// other is a user who is neither root nor the one who runs the tests.
-const other = 65534
-
-// needRoot skips a test that needs a second user.
-func needRoot(t *testing.T) {
-	t.Helper()
-	if os.Geteuid() != 0 {
-		t.Skip("needs two users: root can start a process of another one")
-	}
-}
-
-// theirFolder is a folder of the other user, where everybody finds it.
-func theirFolder(t *testing.T) string {
-	t.Helper()
-	needRoot(t)
-	path, err := os.MkdirTemp("", "theirs")
-	if err == nil {
-		err = os.Chown(path, other, other)
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := os.RemoveAll(path); err != nil {
-			t.Error(err)
-		}
-	})
-	return path
-}
 
 // theirProcess starts a process of the other user that says that its agent is in a folder.
 func theirProcess(t *testing.T, says string) int {
 	t.Helper()
-	needRoot(t)
+	safefstest.NeedRoot(t)
 	cmd := exec.Command("/bin/sleep", "600")
 	cmd.Dir, cmd.Env = "/", dormantEnv(says)
-	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: other, Gid: other}}
+	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: safefstest.Nobody, Gid: safefstest.Nobody}}
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
@@ -67,7 +38,7 @@ func theirProcess(t *testing.T, says string) int {
 func theirDormant(t *testing.T, base string) *Dormant {
 	t.Helper()
 	pid := theirProcess(t, base)
-	if err := makePlace(t, base, pid, nil).Chown(other, other); err != nil {
+	if err := makePlace(t, base, pid, nil).Chown(safefstest.Nobody, safefstest.Nobody); err != nil {
 		t.Fatal(err)
 	}
 	d, err := FindDormant(pid)
@@ -78,47 +49,18 @@ func theirDormant(t *testing.T, base string) *Dormant {
 	return d
 }
 
-// secret is a file that is root's alone, in a folder that everybody may enter.
-func secret(t *testing.T) string {
-	t.Helper()
-	dir := t.TempDir()
-	path := filepath.Join(dir, "secret")
-	if err := errors.Join(os.WriteFile(path, []byte("root's"), 0o600), os.Chmod(dir, 0o755),
-		os.Chmod(filepath.Dir(dir), 0o755)); err != nil {
-		t.Fatal(err)
-	}
-	return path
-}
-
-// unharmed checks that such a file, and its folder, are what they were.
-func unharmed(t *testing.T, path string) {
-	t.Helper()
-	text, err := os.ReadFile(path)
-	var file, folder unix.Stat_t
-	err = errors.Join(err, unix.Lstat(path, &file), unix.Lstat(filepath.Dir(path), &folder))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if string(text) != "root's" || file.Uid != 0 || file.Mode != unix.S_IFREG|0o600 || folder.Uid != 0 {
-		t.Errorf("%q of user %d, mode %o, in a folder of user %d", text, file.Uid, file.Mode, folder.Uid)
-	}
-	if have := names(t, filepath.Dir(path)); len(have) != 1 {
-		t.Errorf("beside it: %v", have)
-	}
-}
-
 // TestHostileDirectory: whatever the process's user puts into the directory of the arena, or in its place, root writes
 // only what that user may write.
 func TestHostileDirectory(t *testing.T) {
-	base := theirFolder(t)
+	base := safefstest.Theirs(t)
 	d := theirDormant(t, base)
-	hidden := secret(t)
+	hidden := safefstest.Secret(t)
 	directory, err := d.NewDirectory()
 	if err != nil {
 		t.Fatal(err)
 	}
 	var st unix.Stat_t
-	if err := unix.Lstat(directory.Path, &st); err != nil || st.Uid != other || st.Mode != unix.S_IFDIR|0o700 {
+	if err := unix.Lstat(directory.Path, &st); err != nil || st.Uid != safefstest.Nobody || st.Mode != unix.S_IFDIR|0o700 {
 		t.Errorf("%v: of user %d, mode %o", err, st.Uid, st.Mode)
 	}
 	for _, name := range []string{wire.OptionsFile, wire.ControlFile, keepFile, sessionLink, traceLink} {
@@ -137,7 +79,7 @@ func TestHostileDirectory(t *testing.T) {
 			t.Errorf("the link %s to %s is believed", name, to)
 		}
 	}
-	unharmed(t, hidden)
+	safefstest.Unharmed(t, hidden)
 	// another folder has the directory's name now
 	moved := directory.Path + "-moved"
 	if err := errors.Join(os.Rename(directory.Path, moved), os.Symlink(filepath.Dir(hidden), directory.Path)); err != nil {
@@ -146,7 +88,7 @@ func TestHostileDirectory(t *testing.T) {
 	if err := directory.Remove(); err != nil {
 		t.Log(err) // what is not there any more is the user's affair
 	}
-	unharmed(t, hidden)
+	safefstest.Unharmed(t, hidden)
 	if have := names(t, moved); len(have) != 0 {
 		t.Errorf("%v is left", have)
 	}
@@ -154,8 +96,8 @@ func TestHostileDirectory(t *testing.T) {
 
 // TestHostileBase: where a process says that its agent is, root makes only what the process's user could make there.
 func TestHostileBase(t *testing.T) {
-	base := theirFolder(t)
-	hidden := secret(t)
+	base := safefstest.Theirs(t)
+	hidden := safefstest.Secret(t)
 	link := filepath.Join(base, "link")
 	if err := os.Symlink(base, link); err != nil {
 		t.Fatal(err)
@@ -168,7 +110,7 @@ func TestHostileBase(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	unharmed(t, hidden)
+	safefstest.Unharmed(t, hidden)
 	if err := directory.Remove(); err != nil {
 		t.Error(err)
 	}
@@ -177,7 +119,7 @@ func TestHostileBase(t *testing.T) {
 	}
 	// and before
 	pid := theirProcess(t, link)
-	if err := makePlace(t, link, pid, nil).Chown(other, other); err != nil {
+	if err := makePlace(t, link, pid, nil).Chown(safefstest.Nobody, safefstest.Nobody); err != nil {
 		t.Fatal(err)
 	}
 	if d, err = FindDormant(pid); err != nil {
@@ -203,19 +145,21 @@ func TestHostileBase(t *testing.T) {
 
 // TestOddPlace: what else has the name of a dormant agent's file is refused at once.
 func TestOddPlace(t *testing.T) {
-	base := theirFolder(t)
+	base := safefstest.Theirs(t)
 	namespace, err := os.Stat("/proc/self/ns/pid")
 	if err != nil {
 		t.Fatal(err)
 	}
-	hidden := secret(t)
+	hidden := safefstest.Secret(t)
 	for name, mk := range map[string]func(path string) error{
-		"a FIFO":   func(path string) error { return errors.Join(unix.Mkfifo(path, 0o600), os.Chown(path, other, other)) },
+		"a FIFO": func(path string) error {
+			return errors.Join(unix.Mkfifo(path, 0o600), os.Chown(path, safefstest.Nobody, safefstest.Nobody))
+		},
 		"a link":   func(path string) error { return os.Symlink(hidden, path) },
 		"a folder": func(path string) error { return os.Mkdir(path, 0o777) },
 		"root's":   func(path string) error { return os.WriteFile(path, nil, 0o666) },
 		"an empty": func(path string) error {
-			return errors.Join(os.WriteFile(path, nil, 0o666), os.Chown(path, other, other))
+			return errors.Join(os.WriteFile(path, nil, 0o666), os.Chown(path, safefstest.Nobody, safefstest.Nobody))
 		},
 		"a hard link": func(path string) error { return os.Link(hidden, path) },
 	} {
@@ -235,7 +179,7 @@ func TestOddPlace(t *testing.T) {
 	} else if err := directory.Remove(); err != nil {
 		t.Error(err)
 	}
-	unharmed(t, hidden)
+	safefstest.Unharmed(t, hidden)
 }
 
 // forged makes a directory as a collector's, which another user may have made, and holds its lock.
@@ -262,7 +206,7 @@ func forged(t *testing.T, base, name, session string, owner int, pids ...int) {
 // TestForgedRecordings: about a process only its own user, and whoever asks, is believed, and only about sessions of the
 // same user.
 func TestForgedRecordings(t *testing.T) {
-	base := theirFolder(t)
+	base := safefstest.Theirs(t)
 	file := func(name string, owner int) string {
 		t.Helper()
 		path := filepath.Join(base, name)
@@ -271,13 +215,13 @@ func TestForgedRecordings(t *testing.T) {
 		}
 		return path
 	}
-	theirs, roots, third := file("theirs", other), file("roots", 0), file("third", 4711)
+	theirs, roots, third := file("theirs", safefstest.Nobody), file("roots", 0), file("third", 4711)
 	pid, own := theirProcess(t, "/dev/shm"), os.Getpid()
-	forged(t, base, "clrprof-0-a", theirs, other, pid, own)      // root's name
-	forged(t, base, "clrprof-65534-b", theirs, other, own, 4000) // about a process of root's
-	forged(t, base, "clrprof-65534-c", roots, other, pid)        // a session of root's
-	forged(t, base, "clrprof-4711-d", third, 4711, pid)          // a third user's
-	forged(t, base, "clrprof-65534-e", filepath.Join(base, "none"), other, pid)
+	forged(t, base, "clrprof-0-a", theirs, safefstest.Nobody, pid, own)      // root's name
+	forged(t, base, "clrprof-65534-b", theirs, safefstest.Nobody, own, 4000) // about a process of root's
+	forged(t, base, "clrprof-65534-c", roots, safefstest.Nobody, pid)        // a session of root's
+	forged(t, base, "clrprof-4711-d", third, 4711, pid)                      // a third user's
+	forged(t, base, "clrprof-65534-e", filepath.Join(base, "none"), safefstest.Nobody, pid)
 	bases := []string{base}
 	if r := Recordings(bases); len(r) != 0 {
 		t.Errorf("root's: %v", r)
@@ -287,8 +231,8 @@ func TestForgedRecordings(t *testing.T) {
 			t.Errorf("%d: %v", pid, r)
 		}
 	}
-	forged(t, base, "clrprof-65534-f", theirs, other, pid)
-	if r, ok := RecordingOf(bases, pid); !ok || r.Session != theirs || r.Owner != other {
+	forged(t, base, "clrprof-65534-f", theirs, safefstest.Nobody, pid)
+	if r, ok := RecordingOf(bases, pid); !ok || r.Session != theirs || r.Owner != safefstest.Nobody {
 		t.Errorf("what the user of a process says of it: %v", r)
 	}
 	forged(t, base, "clrprof-0-g", roots, 0, pid)
@@ -300,7 +244,7 @@ func TestForgedRecordings(t *testing.T) {
 // TestForeignBase: a folder in which another user can replace a directory is passed over, one that this user has chosen
 // is not if it is for all.
 func TestForeignBase(t *testing.T) {
-	theirs, good, open := theirFolder(t), t.TempDir(), filepath.Join(t.TempDir(), "open")
+	theirs, good, open := safefstest.Theirs(t), t.TempDir(), filepath.Join(t.TempDir(), "open")
 	if err := errors.Join(os.Mkdir(open, 0o777), os.Chmod(open, 0o777)); err != nil {
 		t.Fatal(err)
 	}

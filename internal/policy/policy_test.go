@@ -31,6 +31,7 @@ const (
 const deps = `
 openfile:
 safefs:
+safefs/safefstest:
 wire:
 quantity:
 clrmeta:

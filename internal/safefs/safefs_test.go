@@ -11,59 +11,15 @@ import (
 	"testing"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/clrprof/clrprof/internal/safefs/safefstest"
 )
 
-// other is a user who is neither root nor the one who runs the tests.
-const other = 65534
-
-// needRoot skips a test that needs a second user.
-func needRoot(t *testing.T) {
-	t.Helper()
-	if os.Geteuid() != 0 {
-		t.Skip("needs two users: root can lend itself the rights of another one")
-	}
-}
-
-// theirs is a folder of the other user, in one that everybody may enter.
+// theirs is a folder of the other user, and that user's rights.
 func theirs(t *testing.T) (path string, user User) {
 	t.Helper()
-	needRoot(t)
-	path, err := os.MkdirTemp("", "safefs")
-	if err == nil {
-		err = os.Chown(path, other, other)
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := os.RemoveAll(path); err != nil {
-			t.Error(err)
-		}
-	})
-	return path, Lend(other, other, nil, 0)
-}
-
-// secret is a file that only root may read, in a folder that only root may write.
-func secret(t *testing.T) string {
-	t.Helper()
-	path := filepath.Join(t.TempDir(), "secret")
-	if err := os.WriteFile(path, []byte("root's"), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	return path
-}
-
-// unharmed checks that such a file is what it was.
-func unharmed(t *testing.T, path string) {
-	t.Helper()
-	text, err := os.ReadFile(path)
-	var st unix.Stat_t
-	if err := errors.Join(err, unix.Lstat(path, &st)); err != nil {
-		t.Fatal(err)
-	}
-	if string(text) != "root's" || st.Uid != 0 || st.Mode != unix.S_IFREG|0o600 {
-		t.Errorf("%q, of user %d, mode %o", text, st.Uid, st.Mode)
-	}
+	path = safefstest.Theirs(t)
+	return path, Lend(safefstest.Nobody, safefstest.Nobody, nil, 0)
 }
 
 // open opens a folder for a test.
@@ -91,7 +47,7 @@ func withoutOpenat2(t *testing.T, test func(*testing.T)) {
 // TestDo: what is done for a user is done with that user's rights alone, and nothing stays of them.
 func TestDo(t *testing.T) {
 	path, user := theirs(t)
-	hidden := secret(t)
+	hidden := safefstest.Secret(t)
 	err := user.Do(func() error {
 		if f, err := os.Open(hidden); !errors.Is(err, fs.ErrPermission) {
 			return fmt.Errorf("opened %v: %v", f, err)
@@ -102,7 +58,7 @@ func TestDo(t *testing.T) {
 		t.Fatal(err)
 	}
 	var st unix.Stat_t
-	if err := unix.Lstat(filepath.Join(path, "made"), &st); err != nil || st.Uid != other || st.Gid != other {
+	if err := unix.Lstat(filepath.Join(path, "made"), &st); err != nil || st.Uid != safefstest.Nobody || st.Gid != safefstest.Nobody {
 		t.Errorf("%v: of user %d, group %d", err, st.Uid, st.Gid)
 	}
 	for range 100 { // on whatever thread
@@ -124,17 +80,17 @@ func TestLentGroups(t *testing.T) {
 		t.Fatal(err)
 	}
 	read := func() error { _, err := os.ReadFile(path); return err }
-	if err := Lend(other, other, []int{4711}, 0).Do(read); err != nil {
+	if err := Lend(safefstest.Nobody, safefstest.Nobody, []int{4711}, 0).Do(read); err != nil {
 		t.Error(err)
 	}
-	if err := Lend(other, other, nil, 0).Do(read); !errors.Is(err, fs.ErrPermission) {
+	if err := Lend(safefstest.Nobody, safefstest.Nobody, nil, 0).Do(read); !errors.Is(err, fs.ErrPermission) {
 		t.Errorf("without the group: %v", err)
 	}
 	if err := Lend(0, 0, nil, 0).Do(read); !errors.Is(err, fs.ErrPermission) && err != nil {
 		t.Errorf("%v", err)
 	}
 	// root of a container without CAP_DAC_OVERRIDE is not allowed what others own
-	if err := os.Chown(path, other, other); err != nil {
+	if err := os.Chown(path, safefstest.Nobody, safefstest.Nobody); err != nil {
 		t.Fatal(err)
 	}
 	if err := Lend(0, 0, nil, 0).Do(read); !errors.Is(err, fs.ErrPermission) {
@@ -149,7 +105,7 @@ func TestLentGroups(t *testing.T) {
 func TestLinks(t *testing.T) {
 	withoutOpenat2(t, func(t *testing.T) {
 		path, user := theirs(t)
-		hidden := secret(t)
+		hidden := safefstest.Secret(t)
 		at := func(name string) string { return filepath.Join(path, name) }
 		if err := errors.Join(os.Symlink(hidden, at("file")), os.Symlink(filepath.Dir(hidden), at("folder"))); err != nil {
 			t.Fatal(err)
@@ -183,7 +139,7 @@ func TestLinks(t *testing.T) {
 		if err := d.RemoveAll(); err != nil {
 			t.Error(err)
 		}
-		unharmed(t, hidden)
+		safefstest.Unharmed(t, hidden)
 	})
 }
 
@@ -195,7 +151,7 @@ func TestOdd(t *testing.T) {
 		err := errors.Join(unix.Mkfifo(at("fifo"), 0o666), unix.Mkfifo(at("theirs"), 0o666),
 			os.WriteFile(at("roots"), nil, 0o666), os.Mkdir(at("folder"), 0o777),
 			unix.Mknod(at("device"), unix.S_IFCHR|0o666, int(unix.Mkdev(1, 3))), os.WriteFile(at("good"), nil, 0o600),
-			os.Chown(at("good"), other, other), os.Chown(at("theirs"), other, other))
+			os.Chown(at("good"), safefstest.Nobody, safefstest.Nobody), os.Chown(at("theirs"), safefstest.Nobody, safefstest.Nobody))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -339,7 +295,7 @@ func TestTrusted(t *testing.T) {
 		}
 	}
 	foreign := link("foreign", own)
-	if err := os.Lchown(foreign, other, other); err != nil {
+	if err := os.Lchown(foreign, safefstest.Nobody, safefstest.Nobody); err != nil {
 		t.Fatal(err)
 	}
 	if err := Trusted(foreign); !errors.Is(err, ErrForeign) {
@@ -350,7 +306,7 @@ func TestTrusted(t *testing.T) {
 // TestRemoveAll: what is in folders is removed too, and the links there are not followed.
 func TestRemoveAll(t *testing.T) {
 	path, user := theirs(t)
-	hidden := secret(t)
+	hidden := safefstest.Secret(t)
 	deep := filepath.Join(path, "a", "b")
 	err := user.Do(func() error {
 		return errors.Join(os.MkdirAll(deep, 0o700), os.Symlink(filepath.Dir(hidden), filepath.Join(deep, "link")),
@@ -366,5 +322,5 @@ func TestRemoveAll(t *testing.T) {
 	if names, err := d.Names(); err != nil || len(names) != 0 {
 		t.Errorf("%v %v", names, err)
 	}
-	unharmed(t, hidden)
+	safefstest.Unharmed(t, hidden)
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"golang.org/x/sys/unix"
 
+	"github.com/clrprof/clrprof/internal/safefs/safefstest"
 	"github.com/clrprof/clrprof/internal/session/journaltest"
 )
 
@@ -99,18 +100,7 @@ func plantJournals(path string, journal, session []byte, stop *atomic.Bool) erro
 // TestHostileFolder: whatever the owner of the folder puts beside a session that another user writes, or in its place,
 // that user's other files stay, and what is written is never in a file of the owner's.
 func TestHostileFolder(t *testing.T) {
-	if os.Geteuid() != 0 {
-		t.Skip("needs two users")
-	}
-	const nobody = 65534
-	dir, err := os.MkdirTemp("", "theirs")
-	if err == nil {
-		err = os.Chown(dir, nobody, nobody)
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer os.RemoveAll(dir)
+	dir := safefstest.Theirs(t)
 	elsewhere := t.TempDir()
 	victim, sample := filepath.Join(elsewhere, "victim"), filepath.Join(elsewhere, "sample")
 	small(t, sample)
@@ -118,15 +108,8 @@ func TestHostileFolder(t *testing.T) {
 	path := filepath.Join(dir, "s")
 	replacing := read(t, sample)
 	journal := journaltest.Delete(journaltest.Rewrite(replacing), 512, victim)
-	stop, done := &atomic.Bool{}, make(chan error, 1)
-	go func() {
-		runtime.LockOSThread() // and never unlocked: the thread ends here
-		if _, _, errno := unix.RawSyscall(unix.SYS_SETRESUID, nobody, nobody, nobody); errno != 0 {
-			done <- errno
-			return
-		}
-		done <- plantJournals(path, journal, replacing, stop)
-	}()
+	stop := &atomic.Bool{}
+	done := safefstest.AsNobody(t, func() error { return plantJournals(path, journal, replacing, stop) })
 	written := 0
 	for i := range 60 {
 		w, err := Create(path, true)
