@@ -7,6 +7,7 @@ using System.Collections.Generic;
 using System.Diagnostics;
 using System.IO;
 using System.Linq;
+using System.Linq.Expressions;
 using System.Reflection;
 using System.Runtime.CompilerServices;
 using System.Runtime.InteropServices;
@@ -64,6 +65,7 @@ static class Breaks
         CollectionGrowth();
         Exceptions();
         RegexInLoop();
+        ExpressionCompile();
         Reflection();
         Finalizers();
         JustAboveLoh();
@@ -215,6 +217,15 @@ static class Breaks
         for (int i = 0; i < 20; i++)
             if (new Regex("a+b").IsMatch("xaab"))
                 Sink.Sum++;
+    }
+
+    static void ExpressionCompile()
+    {
+        for (int i = 0; i < 20; i++)
+        {
+            Expression<Func<int, int>> next = x => x + 1;
+            Sink.Sum += next.Compile()(i);
+        }
     }
 
     static void Reflection()
@@ -414,6 +425,7 @@ static class Keeps
         CollectionGrowth();
         Exceptions();
         RegexInLoop();
+        ExpressionCompile();
         Reflection();
         Finalizers();
         JustAboveLoh();
@@ -577,6 +589,14 @@ static class Keeps
         for (int i = 0; i < 20; i++)
             if (pattern.IsMatch("xaab"))
                 Sink.Sum++;
+    }
+
+    static readonly Func<int, int> next = ((Expression<Func<int, int>>)(x => x + 1)).Compile();
+
+    static void ExpressionCompile()
+    {
+        for (int i = 0; i < 20; i++)
+            Sink.Sum += next(i);
     }
 
     static void Reflection()
