@@ -297,6 +297,7 @@ type process struct {
 	in     io.WriteCloser
 	lines  *bufio.Scanner // of standard output
 	stdout bytes.Buffer   // what lines has read
+	unread *os.File       // what it reads from
 	stderr string         // path
 	ended  chan struct{}  // closed when clrprof has ended
 }
@@ -369,7 +370,7 @@ func (s *sandbox) startCommand(cmd *exec.Cmd) *process {
 		close(p.ended)
 	}()
 	s.t.Cleanup(func() { cmd.Process.Kill() }) // an error means that it has ended
-	p.lines = bufio.NewScanner(io.TeeReader(r, &p.stdout))
+	p.unread, p.lines = r, bufio.NewScanner(io.TeeReader(r, &p.stdout))
 	return p
 }
 

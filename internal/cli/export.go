@@ -120,8 +120,12 @@ func newExportCommand(e *environment) *cobra.Command {
 			"  clrprof export app.clrprof --format sqlite && sqlite3 app.sqlite 'select * from allocations'",
 		Args: arguments(1, 1, "a SESSION"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			ctx, stop := endAtSignal(cmd.Context())
-			defer stop()
+			ctx := cmd.Context()
+			if x.output != "-" { // there nothing is to be removed: a signal ends clrprof at once, also if nobody reads
+				var stop context.CancelFunc
+				ctx, stop = endAtSignal(ctx)
+				defer stop()
+			}
 			x.minShareGiven = cmd.Flags().Changed("min-share")
 			return x.run(ctx, e, args[0])
 		},
