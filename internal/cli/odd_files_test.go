@@ -97,6 +97,45 @@ func TestOddFiles(t *testing.T) {
 	}
 }
 
+// TestOddPaths: the paths in a session are not believed either: pipes in the place of a module and of a source file, to
+// which nobody writes, are said not to be files, and nothing waits for them.
+func TestOddPaths(t *testing.T) {
+	folder := t.TempDir()
+	t.Chdir(folder)
+	b := sessiontest.Shop()
+	odd := func(path *string, name string) {
+		*path = filepath.Join(folder, name)
+		if err := unix.Mkfifo(*path, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for i := range b.Modules {
+		odd(&b.Modules[i].Path, fmt.Sprintf("%d.dll", i))
+	}
+	for i := range b.SourceFiles {
+		odd(&b.SourceFiles[i].Path, fmt.Sprintf("%d.cs", i))
+	}
+	if err := writeComplete(b, "odd.clrprof"); err != nil {
+		t.Fatal(err)
+	}
+	code, output := runMain([]string{"report", "odd.clrprof", "function", "Orders.Load"}, "")
+	if code != exitOK || !strings.Contains(output, "it is not a file") {
+		t.Errorf("%d: %s", code, output)
+	}
+	for _, command := range reading() {
+		switch command[0] {
+		case "view", "ctl", "top", "recover", "diff", "check": // these wait, or need other files
+			continue
+		}
+		if code, output := runMain(command, "odd.clrprof"); code != exitOK {
+			t.Errorf("%s: %d: %s", command, code, output)
+		}
+		if err := os.RemoveAll("exported"); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
 // TestGivenPipe: a pipe is read like a file, also for longer than one read; who waits for one stops when the context is
 // done.
 func TestGivenPipe(t *testing.T) {
