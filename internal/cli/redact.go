@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
+	"path/filepath"
 	"strings"
 	"syscall"
 
@@ -29,7 +30,9 @@ func newRedactCommand(e *environment) *cobra.Command {
 		Long: "Write a copy of a session that can be given away: arguments of commands, names of users and\n" +
 			"hosts, folders, names of threads and marks, database commands, addresses of requests and tags\n" +
 			"of counters are replaced, the same text always by the same word. All numbers stay the same.\n" +
-			"Names of the code stay: of functions, types, modules, and of source files without folders.",
+			"Names of the code stay: of functions, types, modules, and of source files without folders.\n" +
+			"A call trace (--trace) is a file of its own, and stays as it is: with names of processes and\n" +
+			"threads, and names and texts of marks.",
 		Example: "  clrprof redact app.clrprof -o public.clrprof",
 		Args:    arguments(1, 1, "a SESSION"),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -111,6 +114,10 @@ func redactedNotes(result redact.Result) []string {
 	if result.Code > 0 {
 		notes = append(notes, fmt.Sprintf("Names of the code stay, and %d of them have the name of a user or host "+
 			"in them.", result.Code))
+	}
+	if result.Trace != "" {
+		notes = append(notes, fmt.Sprintf("The call trace %s stays as it is: with names of processes and threads, and "+
+			"names and texts of marks. Keep it to yourself if they are.", filepath.Base(result.Trace)))
 	}
 	return notes
 }

@@ -100,3 +100,29 @@ func TestRedactUnfinished(t *testing.T) {
 		t.Error("there is a file")
 	}
 }
+
+// TestRedactTrace: redact says of a session with a call trace that the trace stays as it is, by its name alone, and
+// leaves it so.
+func TestRedactTrace(t *testing.T) {
+	t.Chdir(t.TempDir())
+	b := sessiontest.Shop()
+	b.Info[session.KeyOptions] = `{"time":true,"trace":"/home/jdoe/traces/calls.json"}`
+	if err := errors.Join(writeComplete(b, "a.clrprof"), os.WriteFile("calls.json", []byte("{}"), 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	code, output := runMain([]string{"redact", "SESSION", "-o", "b.clrprof"}, "a.clrprof")
+	if code != exitOK || !strings.Contains(output, "\nclrprof: The call trace calls.json stays as it is: ") {
+		t.Errorf("%d: %s", code, output)
+	}
+	if text, err := os.ReadFile("calls.json"); string(text) != "{}" || err != nil {
+		t.Errorf("%q, %v", text, err)
+	}
+	b.Info[session.KeyOptions] = `{"time":true}`
+	if err := writeComplete(b, "c.clrprof"); err != nil {
+		t.Fatal(err)
+	}
+	if code, output = runMain([]string{"redact", "SESSION", "-o", "d.clrprof"}, "c.clrprof"); code != exitOK ||
+		strings.Contains(output, "trace") {
+		t.Errorf("without a trace: %d: %s", code, output)
+	}
+}

@@ -29,6 +29,9 @@ type Result struct {
 	Counts []Count
 	// Code is how many names of the code have the name of a user or of the host in them: they stay.
 	Code int
+	// Trace is the path of the call trace that was recorded with the session, "": there is none. It is a file of its
+	// own, which is not redacted.
+	Trace string
 }
 
 // Write writes a copy of a complete session to an empty file. version is that of the clrprof that does so.
@@ -44,7 +47,7 @@ func Write(s *session.Session, path, version string) (Result, error) {
 		r.ready()
 		return s.WriteRewritten(path, map[string]string{session.KeyRedacted: version}, r.rewrite)
 	})
-	return Result{r.counts(), len(r.code)}, err
+	return Result{r.counts(), len(r.code), r.trace}, err
 }
 
 // packedWord is what texts of packed tables look like: they are words of ours, none of which is replaced.
@@ -69,6 +72,7 @@ type redactor struct {
 	words *regexp.Regexp    // names of users and hosts; nil: there are none
 	known []string          // folders, the longest first
 	code  map[string]bool   // see Result
+	trace string            // see Result
 }
 
 func newRedactor() *redactor {
@@ -176,6 +180,7 @@ func (r *redactor) options(text string) string {
 	if json.Unmarshal([]byte(text), &out) != nil {
 		return "{}"
 	}
+	r.trace, _ = out[traceOption].(string)
 	for key, value := range out {
 		out[key] = r.option(key, value)
 	}

@@ -218,6 +218,9 @@ func TestKept(t *testing.T) {
 			t.Errorf("no %s in\n%s", line, strings.Join(got, "\n"))
 		}
 	}
+	if result.Trace != "/home/jdoe/plantfolder/a.trace" {
+		t.Errorf("the call trace is %q", result.Trace)
+	}
 	if want := (Count{"arguments", 2}); !slices.Contains(result.Counts, want) {
 		t.Errorf("counts are %v, without %v", result.Counts, want)
 	}

@@ -53,6 +53,12 @@ func act(b *sessiontest.Builder, p session.ProcessID) {
 // exception, and events that are lost.
 func shop(t *testing.T, keeps calltrace.Keep) (*session.Session, *calltrace.Recorded) {
 	t.Helper()
+	return shopWith(t, keeps, func(*sessiontest.Builder) {})
+}
+
+// shopWith is shop with what change changes.
+func shopWith(t *testing.T, keeps calltrace.Keep, change func(*sessiontest.Builder)) (*session.Session, *calltrace.Recorded) {
+	t.Helper()
 	b := sessiontest.New()
 	p := b.Process("Shop", 77)
 	b.Thread(p, "")
@@ -66,6 +72,7 @@ func shop(t *testing.T, keeps calltrace.Keep) (*session.Session, *calltrace.Reco
 		{ID: 2, Time: 9000, Name: "all", Source: session.MarkSignal}}
 	b.GCs = []session.GC{{ID: 1, Process: p, Number: 1, Generation: 1, Collected: 3, Induced: true, Begin: 2100, Pause: 300}}
 	act(b, p)
+	change(b)
 	path := filepath.Join(t.TempDir(), "shop.clrprof")
 	if err := b.Write(path); err != nil {
 		t.Fatal(err)
@@ -101,6 +108,36 @@ func shop(t *testing.T, keeps calltrace.Keep) (*session.Session, *calltrace.Reco
 	return s, &calltrace.Recorded{Store: store, Processes: []calltrace.Process{{Key: key, ID: int64(p), Functions: same,
 		Types: same, Threads: same, Time: func(ticks uint64) (int64, error) { return int64(ticks), nil },
 		Lost: map[uint32]calltrace.Missed{1: {Events: 4, Ticks: 2900}, 2: {Events: 3, Ticks: 2_000_000}}, NotTold: 2}}}
+}
+
+// TestPrivacy: which texts of a session its trace has is what docs/privacy.md says.
+func TestPrivacy(t *testing.T) {
+	s, r := shopWith(t, calltrace.First, func(b *sessiontest.Builder) {
+		b.Info = map[string]string{session.KeyHost: "secret-host", session.KeyDirectory: "/secret-directory",
+			session.KeyCommand: `["/secret-folder/shop","secret-argument"]`, session.KeyNote: "secret-note",
+			session.KeyOptions: `{"trace":"/secret-folder/a.json"}`}
+		b.Processes[0].Path, b.Processes[0].Arguments = "/secret-folder/shop", `["shop","secret-argument"]`
+		b.Modules[0].Path, b.Modules[0].SymbolsPath = "/secret-folder/Shop.dll", "/secret-folder/Shop.pdb"
+		b.SourceFiles = []session.SourceFile{{ID: 1, Path: "/secret-folder/Shop.cs"}}
+		b.Counters = []session.Counter{{ID: 1000, Name: "orders", Unit: "1", Tags: "secret-tag"}}
+		b.Processes[0].Name, b.Threads[1].Name = "shown-process", "shown-thread"
+		b.Marks[0].Name, b.Marks[0].Text = "shown-mark", "shown-text"
+	})
+	for _, format := range []Format{JSON, CSV} {
+		var out bytes.Buffer
+		if _, err := Write(&out, format, s, r); err != nil {
+			t.Fatal(err)
+		}
+		if at := bytes.Index(out.Bytes(), []byte("secret")); at >= 0 {
+			t.Errorf("%v: %.60s", format, out.Bytes()[at:])
+		}
+		for _, text := range []string{"shown-process", "shown-thread", "shown-mark", "shown-text", "Shop.OutOfStockException",
+			"Shop.Program.Main", "read"} {
+			if !bytes.Contains(out.Bytes(), []byte(text)) {
+				t.Errorf("%v: no %s", format, text)
+			}
+		}
+	}
 }
 
 // TestGolden compares what is written, byte for byte, and that it is the same twice.
