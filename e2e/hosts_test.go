@@ -1,6 +1,7 @@
 package e2e
 
 import (
+	"fmt"
 	"os/exec"
 	"path/filepath"
 	"slices"
@@ -36,19 +37,43 @@ func TestHosts(t *testing.T) {
 // TestPythonHost: the same for python3, which loads the runtime by ctypes.
 func TestPythonHost(t *testing.T) {
 	t.Parallel()
-	python, err := exec.LookPath("python3")
+	runtime := dotnettest.Need(t).Newest()
+	args := python(t, runtime, dotnettest.Target(t, "TimeCalls", dotnettest.Options{}), "300", "1", "400")
+	r := mustRecordTime(t, &exec.Cmd{Path: args[0], Args: args, Env: runtime.Env()}, "--time", "--mine", "TimeCalls.*")
+	compareCalls(t, r, "TimeCalls.dll")
+}
+
+// TestAttachPythonHost: python3 goes on when it is recorded for a while, objects and times, and when that has ended.
+func TestAttachPythonHost(t *testing.T) {
+	t.Parallel()
+	runtime := dotnettest.Need(t).Newest()
+	args := python(t, runtime, dotnettest.Target(t, "Served", dotnettest.Options{}))
+	s := newSandbox(t)
+	s.env = append(s.env, "DOTNET_ROOT="+runtime.Root)
+	x := s.startServiceOf(args, nil)
+	x.do("rounds 3")
+	for i := range 2 {
+		a := x.attach(fmt.Sprint("hosted", i), "--time", "--mine", "Served.*")
+		x.do("rounds 7")
+		x.detach(a)
+		a.hasCalls(x, 7)
+		x.do("rounds 40")
+	}
+	x.finish()
+}
+
+// python is a command of python3 that hosts a program.
+func python(t *testing.T, runtime dotnettest.Runtime, dll string, arguments ...string) []string {
+	t.Helper()
+	path, err := exec.LookPath("python3")
 	if err != nil {
 		t.Skip("needs python3")
 	}
-	runtime := dotnettest.Need(t).Newest()
 	script, err := filepath.Abs("testdata/host.py")
 	if err != nil {
 		t.Fatal(err)
 	}
-	dll := dotnettest.Target(t, "TimeCalls", dotnettest.Options{})
-	args := append([]string{python, script, hostfxr(t, runtime)}, runtime.Args(dll, "300", "1", "400")[1:]...)
-	r := mustRecordTime(t, &exec.Cmd{Path: python, Args: args, Env: runtime.Env()}, "--time", "--mine", "TimeCalls.*")
-	compareCalls(t, r, "TimeCalls.dll")
+	return append([]string{path, script, hostfxr(t, runtime)}, runtime.Args(dll, arguments...)[1:]...)
 }
 
 // hostfxr is the library by which other programs host a runtime.
