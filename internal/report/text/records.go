@@ -27,12 +27,24 @@ func decimals(v float64) int {
 	return n
 }
 
+// percent prints a share as Percent.Number does: one that is not zero is not printed as 0.00, nor as -0.00.
+func percent(v float64) string {
+	text := strconv.FormatFloat(v, 'f', leastDecimals, 64)
+	switch {
+	case v > 0 && text == "0.00":
+		return "<0.01"
+	case v < 0 && text == "-0.00":
+		return ">-0.01"
+	}
+	return text
+}
+
 // text prints a value of a column.
 func (r records) text(column int, v any) string {
 	switch v := v.(type) {
 	case float64:
 		if strings.HasSuffix(r.Columns[column], "percent") {
-			return strconv.FormatFloat(v, 'f', leastDecimals, 64)
+			return percent(v)
 		}
 		return strconv.FormatFloat(v, 'f', decimals(v), 64)
 	case int64:

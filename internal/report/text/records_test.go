@@ -10,15 +10,15 @@ import (
 // A value is not nothing because it is small: durations of requests are seconds.
 func TestSmallValues(t *testing.T) {
 	of := &report.Records{Columns: []string{"value", "value_percent"}}
-	for _, v := range []float64{12.3456, 1, 0.5, 0.0348, 0.000433, 1e-30, 0, -0.0348} {
+	for _, v := range []float64{12.3456, 1, 0.5, 0.0348, 0.000433, 1e-30, 0, -0.0348, -0.000433} {
 		of.Rows = append(of.Rows, []any{v, v})
 	}
 	var out strings.Builder
 	if err := WriteRecords(&out, of, Options{}); err != nil {
 		t.Fatal(err)
 	}
-	const want = "value value_percent 12.35 12.35 1.00 1.00 0.500 0.50 0.0348 0.03 0.000433 0.00 0.000000000000 0.00 " +
-		"0.00 0.00 -0.0348 -0.03"
+	const want = "value value_percent 12.35 12.35 1.00 1.00 0.500 0.50 0.0348 0.03 0.000433 <0.01 0.000000000000 <0.01 " +
+		"0.00 0.00 -0.0348 -0.03 -0.000433 >-0.01"
 	if have := strings.Join(strings.Fields(out.String()), " "); have != want {
 		t.Errorf("have %s, want %s", have, want)
 	}
