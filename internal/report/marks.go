@@ -82,13 +82,18 @@ func (c *context) paused() ([]Note, error) {
 	}
 	var out []Note
 	var all, lived q.Nanoseconds
+	processes := 0
 	for _, p := range c.processes.list {
 		if c.source.Selection().HasProcess(p.ID) {
 			all += analysis.Paused(pauses, &p)
 			lived += p.End - p.Begin
+			processes++
 		}
 	}
-	if all > 0 {
+	switch {
+	case all > 0 && processes > 1: // else it would seem to be of the run, which was shorter
+		out = append(out, note(NotePausedProcesses, all, lived, Things{processes, "process"}))
+	case all > 0:
 		out = append(out, note(NotePaused, all, lived))
 	}
 	threads := map[session.ThreadID]bool{}

@@ -58,6 +58,7 @@ const (
 	NoteAwaitsWhole        NoteKind = "awaits-whole"        // awaited time is of no part of a process
 	NoteMore               NoteKind = "more"                // a number of things
 	NotePaused             NoteKind = "paused"              // how long nothing was recorded, and of how long
+	NotePausedProcesses    NoteKind = "paused_processes"    // the same, and of how many processes
 	NotePausedThreads      NoteKind = "paused-threads"      // a number of threads
 	NoteNotProbed          NoteKind = "not-probed"          // a function, and why it has no probes
 	NoteInside             NoteKind = "inside"              // patterns; threads in them, how often, and how long
