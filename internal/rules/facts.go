@@ -23,20 +23,33 @@ type facts struct {
 	reads      []processCalls
 	writes     []processCalls
 	processOf  rowsByID[session.FunctionID, session.ProcessID]
-	older      map[data]bool // than which the session is
+	lacks      map[data]string // of a session, in words
 }
 
-// olderThan says which data came after the session was recorded.
-func olderThan(s *session.Session) (map[data]bool, error) {
+// lacksOf says what a session lacks, if a rule cannot tell, that no option would have given it.
+func lacksOf(s *session.Session) (map[data]string, error) {
+	out := map[data]string{}
 	_, known, err := s.ParamsArrays()
 	if err != nil {
 		return nil, err
 	}
 	counters, err := s.Counters()
-	older := func(d *direction) bool {
-		return counterID(counters, d.bytes) != 0 && counterID(counters, d.calls) == 0
+	if err != nil {
+		return nil, err
 	}
-	return map[data]bool{paramsArrays: !known, readCalls: older(reading), writeCalls: older(writing)}, err
+	timed, err := s.ProcessTimes()
+	if len(timed) > 0 {
+		out[times] = uncalled
+	}
+	if !known {
+		out[paramsArrays] = newer
+	}
+	for what, d := range map[data]*direction{readCalls: reading, writeCalls: writing} {
+		if counterID(counters, d.bytes) != 0 && counterID(counters, d.calls) == 0 {
+			out[what] = newer
+		}
+	}
+	return out, err
 }
 
 // rowsByID finds rows by their ids, which are asked for millions of times. They are added in ascending order.
@@ -84,7 +97,7 @@ func gather(src *analysis.Source, asked func(*facts) *analysis.UsesOf) (*facts, 
 		f.parameters.add(functions[i].ID, strings.TrimSuffix(parameters, ")"))
 		f.processOf.add(functions[i].ID, functions[i].Process)
 	}
-	if f.older, err = olderThan(src.Session()); err != nil {
+	if f.lacks, err = lacksOf(src.Session()); err != nil {
 		return nil, err
 	}
 	params, _, err := src.Session().ParamsArrays()
@@ -170,7 +183,7 @@ func (f *facts) has(what data) bool {
 	case writeCalls:
 		return len(f.writes) > 0
 	case paramsArrays:
-		return f.HasMemory && !f.older[paramsArrays]
+		return f.HasMemory && f.lacks[paramsArrays] == ""
 	case lifetimes:
 		return f.Lifetimes
 	}

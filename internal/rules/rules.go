@@ -37,6 +37,9 @@ var missing = map[data]string{memory: "--memory", lifetimes: "--lifetime", times
 // newer is what a session lacks that was recorded before clrprof knew what a rule needs.
 const newer = "a newer clrprof"
 
+// uncalled is what a session lacks in which nothing that ran was to be recorded.
+const uncalled = "a call of your code (--time recorded none)"
+
 // Rule is a mistake that can be seen in a session.
 type Rule struct {
 	ID       string // in lower case, with hyphens; it does not change
@@ -119,7 +122,7 @@ func (f *Finding) weight() int64 {
 // Unjudged is a rule of which a session cannot tell.
 type Unjudged struct {
 	Rule  *Rule
-	Needs string // what the recording lacks: an option, or a newer clrprof
+	Needs string // what the recording lacks: an option, a newer clrprof, or a call
 }
 
 // Result is what the rules say of a session.
@@ -186,8 +189,8 @@ func (j *judged) without(disabled []string) *Result {
 		default:
 			needs := r.Needs()
 			switch {
-			case j.older[r.needs]:
-				needs = newer
+			case j.lacks[r.needs] != "":
+				needs = j.lacks[r.needs]
 			case r.needs == readCalls || r.needs == writeCalls: // programs that end sooner lack them, too
 				needs = "two samples of counters (" + needs + ")"
 			}
@@ -204,7 +207,7 @@ func (j *judged) without(disabled []string) *Result {
 
 // judge applies all rules that the session can be judged by, and looks at each use once.
 func (f *facts) judge() *judged {
-	out := &judged{hidden: map[string]int{}, older: f.older}
+	out := &judged{hidden: map[string]int{}, lacks: f.lacks}
 	var searches []search
 	for _, r := range All() {
 		if f.has(r.needs) {

@@ -141,6 +141,19 @@ func TestParams(t *testing.T) {
 	}
 }
 
+// TestNothingCalled: rules of times say that no call was recorded, and do not ask for the option that was there.
+func TestNothingCalled(t *testing.T) {
+	b := sessiontest.New()
+	p := b.Process("Quiet", 1)
+	b.Thread(p, "main")
+	b.Timed(p, 20, 30)
+	_, unjudged := judge(t, b)
+	const want = "lock-contention a call of your code (--time recorded none)"
+	if !slices.Contains(unjudged, want) {
+		t.Errorf("%q is not in %q", want, unjudged)
+	}
+}
+
 // needsSamples is what is said of a session without samples.
 const (
 	needsSamples = "small-reads two samples of counters (--sample-counters)"

@@ -31,8 +31,8 @@ func Complete(w *session.Writer, tell func(percent int), counted analysis.Counte
 // judged is what all rules say of a session.
 type judged struct {
 	findings []Finding
-	hidden   map[string]int // by the id of a rule that was judged: findings beyond the limit
-	older    map[data]bool  // than which the session is
+	hidden   map[string]int  // by the id of a rule that was judged: findings beyond the limit
+	lacks    map[data]string // as facts
 }
 
 // judgeAll looks at a session.
@@ -65,11 +65,11 @@ func stored(s *session.Session) (*judged, error) {
 	if err != nil || len(rows) == 0 {
 		return nil, err
 	}
-	older, err := olderThan(s)
+	lacks, err := lacksOf(s)
 	if err != nil {
 		return nil, err
 	}
-	out := &judged{hidden: map[string]int{}, older: older}
+	out := &judged{hidden: map[string]int{}, lacks: lacks}
 	for _, r := range rows {
 		if r.Edition != Edition {
 			return nil, nil
