@@ -169,9 +169,12 @@ func (b *builder) turned(tree *analysis.LogicalTree, roots []Row) ([]Row, error)
 		}
 		out[n].values.Inclusive = out[n].values.Inclusive.Add(r.values.Inclusive)
 		if r.time != nil {
-			sum := *place(out[n].time.TimeValue)
+			sum := place(session.TimeValue{}) // a process that was not timed has calls in a damaged session alone
+			if before := out[n].time; before != nil {
+				sum.TimeValue = before.TimeValue
+			}
 			sum.Inclusive = sum.Inclusive.Add(r.time.Inclusive)
-			out[n].time = &sum
+			out[n].time = sum
 		}
 	}
 	for i := range out { // as of all rows
