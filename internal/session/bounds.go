@@ -27,6 +27,9 @@ const (
 	longestRun = 128 << 10 / 4
 	// likelyRun is how many it makes of one more often: rows of one kind.
 	likelyRun = 32
+	// mostName bounds names, which are in the file once and in a view for each row, or in each row's stack: names that
+	// were resolved have at most 8 KiB, those of the runtime 1,024 characters, and paths 4 KiB.
+	mostName = 64 << 10
 	// mostAheadBytes bounds the chunks that are decoded while another one is used, in all: four of a large table.
 	mostAheadBytes = 64 << 20
 )

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"hash/crc32"
+	"path/filepath"
 	"runtime"
 	"strings"
 	"testing"
@@ -115,6 +116,38 @@ func TestForgedLength(t *testing.T) {
 		})
 		if took > 4<<20 {
 			t.Errorf("%s: took %d kB", name, took>>10)
+		}
+	}
+}
+
+// TestForgedNames: a name that is longer than any that is written is damage, wherever it is; arguments, marks and other
+// texts of the program may be as long.
+func TestForgedNames(t *testing.T) {
+	for column, isName := range map[string]bool{"process.name": true, "module.path": true, "type.name": true,
+		"function.raw_name": true, "source_file.path": true, "thread.name": true, "process.arguments": false,
+		"interaction.text": false} {
+		for length, want := range map[int]bool{mostName: true, mostName + 1: !isName} {
+			path := filepath.Join(t.TempDir(), "s")
+			small(t, path)
+			w, err := Edit(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			table, name, _ := strings.Cut(column, ".")
+			err = sqlitex.ExecuteTransient(w.conn, fmt.Sprintf("UPDATE %s SET %s = printf('%%.*c', %d, 'a')", table, name, length), nil)
+			if err == nil && w.conn.Changes() == 0 {
+				t.Fatalf("table %s is empty", table)
+			}
+			if err := errors.Join(err, w.Close()); err != nil {
+				t.Fatal(err)
+			}
+			s, err := Open(path)
+			if err == nil {
+				err = errors.Join(readAll(s), s.Close())
+			}
+			if (err == nil) != want || err != nil && !errors.Is(err, ErrCorrupt) {
+				t.Errorf("%s of %d bytes: %v", column, length, err)
+			}
 		}
 	}
 }

@@ -61,8 +61,8 @@ var markTable = tableOf("mark", func(c *cells, r *Mark) {
 	integer(c, &r.ID)
 	integer(c, &r.Time)
 	c.int64(&r.Number)
-	c.text(&r.Name)
-	c.text(&r.Text)
+	c.longText(&r.Name)
+	c.longText(&r.Text)
 	integer(c, &r.Process)
 	integer(c, &r.Thread)
 	c.text(&r.Source)
@@ -76,7 +76,7 @@ type NotProbed struct {
 
 var notProbedTable = tableOf("function_not_probed", func(c *cells, r *NotProbed) {
 	integer(c, &r.Function)
-	c.text(&r.Reason)
+	c.longText(&r.Reason)
 })
 
 // NotProbed returns the table function_not_probed in the order of function.

@@ -53,9 +53,9 @@ var counterTable = tableOf("counter", func(c *cells, r *Counter) {
 	c.text(&r.Name)
 	c.text(&r.Unit)
 	c.bool(&r.IsSum)
-	c.text(&r.Meaning)
-	c.text(&r.Missing)
-	c.text(&r.Tags)
+	c.longText(&r.Meaning)
+	c.longText(&r.Missing)
+	c.longText(&r.Tags)
 })
 
 var counterValueTable = tableOf("counter_value", func(c *cells, r *CounterValue) {

@@ -116,7 +116,17 @@ func (c *cells) float64(p *float64) {
 	}
 }
 
+// text visits a column of names and words, which no reader believes to be longer than mostName.
 func (c *cells) text(p *string) {
+	c.longText(p)
+	if isRead := c.mode != bindCells && c.mode != packCells; isRead && len(*p) > mostName {
+		c.err = fmt.Errorf("%w: a name of %d bytes: no clrprof writes more than %d", ErrCorrupt, len(*p), mostName)
+		*p = ""
+	}
+}
+
+// longText visits a column of texts of the program's data, which views show once for each row that the file has.
+func (c *cells) longText(p *string) {
 	switch c.mode {
 	case bindCells:
 		c.stmt.BindText(c.next, *p)

@@ -98,6 +98,6 @@ var findingTable = tableOf("finding", func(c *cells, r *Finding) {
 	integer(c, &r.Calls)
 	integer(c, &r.Waited)
 	integer(c, &r.Waits)
-	c.text(&r.Text)
+	c.longText(&r.Text)
 	amount(c, &r.OfType)
 })

@@ -32,7 +32,7 @@ func (r *resolver) resolveFunctions(f *moduleFile) {
 	})
 	for _, i := range f.functions {
 		row := &r.out.Functions[i]
-		row.Name, row.Test, row.Route = r.functionName(f, row), r.testOf(f, row), r.routeOf(f, row)
+		row.Name, row.Test, row.Route = r.functionName(f, row), r.testOf(f, row), cut(r.routeOf(f, row))
 	}
 	r.resolveLines(f)
 	f.siblingsOf, f.closuresOf, f.tests = nil, nil, nil // free the memory

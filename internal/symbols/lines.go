@@ -26,6 +26,7 @@ type lineTable struct {
 
 // path numbers a path, from 1.
 func (t *lineTable) path(name string) int {
+	name = cut(name) // what is longer is the path of no file
 	if t.numbers == nil {
 		t.numbers, t.paths = map[string]int{}, []string{""}
 	}
