@@ -51,7 +51,8 @@ func newCtlCommand(e *environment) *cobra.Command {
 			"  detach           end a recording of clrprof attach: the process continues unrecorded\n" +
 			"  wait STATE       wait until a process is recorded (ready), something is recorded (recording) or\n" +
 			"                   nothing is (paused), there is a mark (mark NAME), or the recording has ended\n" +
-			"                   and the session is complete (end); the session need not exist yet\n\n" +
+			"                   and the session is complete (end); the session need not exist yet,\n" +
+			"                   nor need a process be recorded yet that is named by its id (but for end)\n\n" +
 			"Commands apply to all processes, to the one of --process, or to a thread of --thread, which status\n" +
 			"lists. If both pairs, several of these levels, or the program itself have paused recording, all\n" +
 			"must be resumed. Exit codes: 120 a wrong command; 121 it is not being recorded, or the command is\n" +

@@ -6,7 +6,9 @@ import (
 	"errors"
 	"io"
 	"os"
+	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -158,4 +160,33 @@ func runReader(t *testing.T, command []string, path string, flags ...string) (co
 	var out, said bytes.Buffer
 	code = Main(append(args, flags...), strings.NewReader(""), &out, &said)
 	return code, out.String(), said.String()
+}
+
+// TestWaitForProcess: a process that is not recorded is waited for, until it ends, but not for the end of a recording
+// that never began.
+func TestWaitForProcess(t *testing.T) {
+	cmd := exec.Command("sleep", "600")
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	pid := strconv.Itoa(cmd.Process.Pid)
+	if code, output := runMain([]string{"ctl", pid, "wait", "ready", "--timeout", "1ns"}, ""); code != exitUnreadable ||
+		!strings.Contains(output, "is not being recorded") {
+		t.Errorf("in time: %d: %s", code, output)
+	}
+	if code, output := runMain([]string{"ctl", pid, "wait", "end", "--timeout", "0"}, ""); code != exitUnreadable {
+		t.Errorf("its end: %d: %s", code, output)
+	}
+	waited := make(chan int)
+	go func() {
+		code, _ := runMain([]string{"ctl", pid, "wait", "ready", "--timeout", "0"}, "")
+		waited <- code
+	}()
+	if err := cmd.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	_ = cmd.Wait() // it was killed
+	if code := <-waited; code != exitUnreadable {
+		t.Errorf("a process that has ended: %d", code)
+	}
 }

@@ -10,6 +10,8 @@ import (
 	"strconv"
 	"time"
 
+	"golang.org/x/sys/unix"
+
 	"github.com/clrprof/clrprof/internal/control"
 	"github.com/clrprof/clrprof/internal/report"
 	"github.com/clrprof/clrprof/internal/session"
@@ -49,14 +51,18 @@ func (c *ctlFlags) wait(name string, args []string) error {
 	case c.pid != 0:
 		return usage("clrprof ctl wait is about all processes: --process cannot be given")
 	}
+	tick := time.NewTicker(waitLook)
+	defer tick.Stop()
+	begun := time.Now()
 	peer, err := c.waited(name)
+	for isRunning(name, err) && args[0] != waitEnd && (c.timeout == 0 || time.Since(begun) <= c.timeout) {
+		<-tick.C
+		peer, err = c.waited(name)
+	}
 	if err != nil {
 		return err
 	}
 	path := peer.Session
-	tick := time.NewTicker(waitLook)
-	defer tick.Stop()
-	begun := time.Now()
 	for {
 		is, err := c.isSo(peer, args)
 		if err != nil {
@@ -70,6 +76,12 @@ func (c *ctlFlags) wait(name string, args []string) error {
 			return exit(exitUnreadable, fmt.Errorf("wait %s: %s: not reached within %s", args[0], path, c.timeout))
 		}
 	}
+}
+
+// isRunning reports whether a process that is not recorded can still come to be.
+func isRunning(name string, notRecorded error) bool {
+	pid, err := strconv.Atoi(name)
+	return notRecorded != nil && err == nil && pid > 0 && !errors.Is(unix.Kill(pid, 0), unix.ESRCH)
 }
 
 // waited is the session: one that is not there yet, too.
