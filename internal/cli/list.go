@@ -46,7 +46,7 @@ func newListCommand(e *environment) *cobra.Command {
 			if err := writeRecords(e.stdout, records, format, layout); err != nil {
 				return written(err)
 			}
-			fmt.Fprintf(e.stderr, "clrprof: %s of %s functions would be recorded\n", recorded[0], recorded[1])
+			fmt.Fprintln(e.stderr, "clrprof:", recorded)
 			return nil
 		},
 	}
@@ -56,24 +56,46 @@ func newListCommand(e *environment) *cobra.Command {
 	return cmd
 }
 
-// listRecords lists the functions of all paths, and counts those that would be recorded, and all.
-func listRecords(plan instrument.Plan, paths []string, only bool) (*report.Records, [2]quantity.Count, error) {
+// listed is how many functions would be recorded, and how.
+type listed struct{ whole, called, all quantity.Count }
+
+// String says it in words. Calls by your code are recorded only where there is some.
+func (l listed) String() string {
+	switch {
+	case l.whole == 0:
+		return fmt.Sprintf("none of %s functions would be recorded: --include, --exclude, --mine and the other flags "+
+			"leave none", l.all)
+	case l.called == 0:
+		return fmt.Sprintf("%s of %s functions would be recorded", l.whole, l.all)
+	}
+	return fmt.Sprintf("%s of %s functions would be recorded, and calls that these make of %s others", l.whole, l.all,
+		l.called)
+}
+
+// listRecords lists the functions of all paths, and counts them.
+func listRecords(plan instrument.Plan, paths []string, only bool) (*report.Records, listed, error) {
 	records := &report.Records{Columns: listColumns}
-	var count [2]quantity.Count
+	var count listed
 	for _, path := range paths {
 		functions, err := plan.List(path)
 		if err != nil {
 			return nil, count, listError(path, err)
 		}
 		for _, f := range functions {
-			count[1]++
-			if f.Class != instrument.Out {
-				count[0]++
-			} else if only {
+			count.all++
+			switch {
+			case f.Class == instrument.Recorded:
+				count.whole++
+			case f.Class == instrument.CalledByMine:
+				count.called++
+			case only:
 				continue
 			}
 			records.Rows = append(records.Rows, []any{f.Module, f.Name(), int64(f.IL), string(f.Class), f.Why})
 		}
+	}
+	if only && count.whole == 0 {
+		records.Rows = nil
 	}
 	return records, count, nil
 }
