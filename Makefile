@@ -164,7 +164,7 @@ programs: build dotnet ## record generated C# programs in all modes on all runti
 HOSTILE    ?= 20
 hostile: build dotnet ## try what other users, their files, sockets and sessions can do to clrprof (HOSTILE=20 rounds)
 	go test -timeout 1h -count=1 -run 'Hostile|Forged|Foreign|Odd|Truncated' ./internal/...
-	go test -timeout 1h -count=1 ./internal/cli -run TestForgedColumns -args -forged=$$((15 * $(HOSTILE)))
+	go test -timeout 1h -count=1 ./internal/cli -run 'TestForgedColumns|TestForgedServed' -args -forged=$$((15 * $(HOSTILE)))
 	go test -timeout 1h -count=1 ./e2e -run TestHostile -v -args -hostile=$(HOSTILE)
 
 attaches: build dotnet ## record the calls of services under load, many times (ATTACHES=300)

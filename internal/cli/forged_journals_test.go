@@ -132,8 +132,7 @@ func readingOnce() (out [][]string) {
 		}
 	}
 	out = append(out, forgedReading()...)
-	return append(out, []string{"redact", "SESSION", "-f", "-o", "redacted.clrprof"},
-		[]string{"ctl", "SESSION", "mark", "here"}, []string{"sql", "SESSION", "PRAGMA journal_mode = DELETE"})
+	return append(out, []string{"ctl", "SESSION", "mark", "here"}, []string{"sql", "SESSION", "PRAGMA journal_mode = DELETE"})
 }
 
 // viewOnce runs the command view until its page has answered a few requests.

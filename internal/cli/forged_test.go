@@ -30,9 +30,12 @@ var forgedValues = []string{"99999999", "-1", "4294967296", "9223372036854775807
 
 // forgedTexts are what names and texts of a session may have in them that is to be dangerous for who prints, stores or
 // follows them, as expressions of SQL.
-var forgedTexts = []string{"''", "replace(hex(zeroblob(500000)), '0', 'a')", "char(27) || '[2J' || char(7, 155, 0) || 'x'",
+var forgedTexts = []string{"''", longText, "char(27) || '[2J' || char(7, 155, 0) || 'x'",
 	"char(0x202e, 0x2066) || 'x'", "CAST(x'ff00c328' AS TEXT)", "'../../../../etc/passwd'",
 	"'x' || char(10) || '::set-output name=a::b'", "'x' || char(13, 10) || '=cmd()'"}
+
+// longText is an expression of SQL for a megabyte.
+const longText = "replace(hex(zeroblob(500000)), '0', 'a')"
 
 // column is a column of a table of a session.
 type column struct {
@@ -70,7 +73,9 @@ func columnsOf(t *testing.T, path string) (out []column) {
 // forgedReading are the commands that read all of a session.
 func forgedReading() [][]string {
 	out := [][]string{{"report", "SESSION"}, {"check-session", "SESSION"}, {"diff", "SESSION", "good.clrprof"},
-		{"check", "SESSION", "--budget", "budget.toml"}, {"counters", "SESSION"}}
+		{"check", "SESSION", "--budget", "budget.toml"}, {"counters", "SESSION"},
+		{"report", "SESSION", "calltree", "--bottom-up"}, {"report", "SESSION", "calltree", "--fold-recursion"},
+		{"redact", "SESSION", "-f", "-o", "redacted.clrprof"}}
 	for _, v := range report.Views() {
 		out = append(out, []string{"report", "SESSION", v.Name})
 	}
@@ -120,12 +125,19 @@ func forgeries(t *testing.T, most int) (out []forgery) {
 	if most == 0 {
 		return out
 	}
-	return out[:min(most, len(out))]
+	return append(slices.Clone(foundBefore), out[:min(most, len(out))]...)
 }
 
-// TestForgedColumns: whatever number or text a session has in a column, each command reads it or says in a line what is wrong
-// with it; none has a mistake of its own because of it.
-func TestForgedColumns(t *testing.T) {
+// foundBefore are forgeries that clrprof once had a mistake of its own with, or took hundreds of megabytes for.
+var foundBefore = []forgery{
+	{"acted.clrprof", column{"process_time", "process_id", false}, "99999999"}, // a call tree from below
+	{"served.clrprof", column{"process", "name", true}, longText},              // a summary, and views
+	{"heap.clrprof", column{"module", "path", true}, longText},
+}
+
+// eachForgery calls fn for forged sessions that the schema lets in, which are forged.clrprof.
+func eachForgery(t *testing.T, fn func(f forgery)) {
+	t.Helper()
 	inFolder(t)
 	changed := 0
 	for _, f := range forgeries(t, *forged) {
@@ -144,8 +156,24 @@ func TestForgedColumns(t *testing.T) {
 			continue
 		}
 		changed++
+		fn(f)
+	}
+	if *forged > 0 && changed < *forged/2 {
+		t.Errorf("only %d of %d were forged: the test tests less", changed, *forged)
+	}
+}
+
+// TestForgedColumns: whatever number or text a session has in a column, each command reads it or says in a line what is wrong
+// with it; none has a mistake of its own because of it, and none takes much memory.
+func TestForgedColumns(t *testing.T) {
+	memory := watchMemory(t)
+	eachForgery(t, func(f forgery) {
 		for _, command := range forgedReading() {
-			code, output := runMain(command, "forged.clrprof")
+			var code int
+			var output string
+			memory.takes(fmt.Sprintf("%v: %s", f, strings.Join(command, " ")), func() {
+				code, output = runMain(command, "forged.clrprof")
+			})
 			if code == exitInternal || strings.Contains(output, "goroutine ") {
 				t.Errorf("%v: %s: %d: %.300s", f, strings.Join(command, " "), code, output)
 			}
@@ -153,8 +181,5 @@ func TestForgedColumns(t *testing.T) {
 				t.Errorf("%v: %s: prints what steers a terminal: %.300q", f, strings.Join(command, " "), output)
 			}
 		}
-	}
-	if *forged > 0 && changed < *forged/2 {
-		t.Errorf("only %d of %d were forged: the test tests less", changed, *forged)
-	}
+	})
 }
