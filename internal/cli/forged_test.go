@@ -133,6 +133,7 @@ var foundBefore = []forgery{
 	{"acted.clrprof", column{"process_time", "process_id", false}, "99999999"}, // a call tree from below
 	{"served.clrprof", column{"process", "name", true}, longText},              // a summary, and views
 	{"heap.clrprof", column{"module", "path", true}, longText},
+	{"aging.clrprof", column{"loss", "reason", true}, "CAST(x'ff00c328' AS TEXT)"}, // the view of losses
 }
 
 // eachForgery calls fn for forged sessions that the schema lets in, which are forged.clrprof.

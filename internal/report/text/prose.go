@@ -77,7 +77,7 @@ func (t table) writeProse(out *bufio.Writer, o Options) {
 		if i > 0 {
 			fmt.Fprintln(out)
 		}
-		fmt.Fprintln(out, o.style(styleBold, wrap(p.title, o.Width)))
+		fmt.Fprintln(out, o.style(styleBold, wrap(Printable(p.title), o.Width)))
 		for _, said := range p.said {
 			fmt.Fprintln(out, "  "+indented(indented(wrap("- "+Printable(said), max(0, o.Width-4)))))
 		}
