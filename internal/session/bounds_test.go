@@ -114,7 +114,9 @@ func TestForgedLength(t *testing.T) {
 				t.Errorf("%s: %v", name, err)
 			}
 		})
-		if took > 4<<20 {
+		// Twice what the blocks before the damage take as they grow: built for the race detector, slices.Grow makes what
+		// it appends, too.
+		if took > 8<<20 {
 			t.Errorf("%s: took %d kB", name, took>>10)
 		}
 	}
