@@ -53,7 +53,7 @@ bool arena_log(uint32_t kind, const void *payload, uint32_t bytes); /* appends a
 void *private_alloc(uint64_t bytes);
 bool private_place(void); /* from now on all of that lies in one place, which arena_close gives back. False: there is no room */
 void private_free(void *memory, uint64_t bytes);
-/* Memory for a new part of a file, so that touching it cannot fail; what is there is lost. */
+/* Gives a new part of a file memory, so that touching it cannot fail. What the file has in that part may be overwritten by zeros. */
 bool file_back(int fd, uint64_t offset, uint64_t bytes);
 bool arena_back_file(int fd, uint64_t offset, uint64_t bytes); /* memory for another file; counts as the arena's does */
 void arena_give_back(uint64_t bytes);

@@ -25,7 +25,7 @@ extern struct collection gc;
 extern struct list gc_ranges;            /* struct range */
 extern struct list gc_before, gc_after;  /* struct bound: where generations were, and are */
 extern bool gc_lost;                     /* what became of some objects is not known, and nothing is followed any more */
-extern bool gc_goes_on;              /* the program does, after a collection that says what is alive */
+extern bool gc_goes_on;                  /* the program does, after a collection that says what is alive */
 extern bool gc_marks_survivors;          /* in their shadow */
 extern struct population gc_live[WIRE_GENERATION_COUNT]; /* after the last GC; since this one started, also those in large */
 

@@ -32,7 +32,7 @@
 #define FREE_PART 2u        /* half of all paths is for whoever comes first */
 #define LEVELS 32u          /* of the tree, that have a share of their own: */
 #define LEVEL_PART 128u     /* so many for each, one in 128: a quarter of all */
-#define MOST_GRANTS 16u     /* for one caller, as long as nobody makes use of them */
+#define MOST_GRANTS 16u     /* that one caller can have and not have used */
 #define FIRST_PRICE 2048u   /* ticks of folded calls for a path: more than making it takes, and a microsecond on most machines */
 #define PRICES 32u          /* the price doubles when so large a part of all paths was granted, one in 32; no more than so often */
 #define DEEPER 8u           /* levels of the tree, after which it doubles, too, */
@@ -40,7 +40,7 @@
 
 static uint64_t paths, recursive_paths; /* timings of the process that have one; of these, of functions that were on it already */
 static uint64_t granted, price;         /* paths of calls that had shown to be expensive; ticks for the next one */
-static bool free_is_used;               /* nobody gets a path any more only by coming first */
+static bool free_is_used;               /* the paths for whoever comes first are used up */
 static uint32_t on_level[LEVELS];       /* paths out of its share */
 static bool paths_are_full;             /* there is no room for another one; it does not come back */
 

@@ -65,7 +65,7 @@ struct il_probes {
     uint32_t caught; /* token of a class: what the code at the end throws of it is dropped. 0: nothing is. Only where nothing is returned. */
 };
 
-struct il_work { /* 6 MB, of which a method touches only as much as its code is long */
+struct il_work { /* 6 MB: rewriting a method touches a part of it that is as large as the method's code */
     struct il_probes probes;
     const uint8_t *body, *code;
     uint32_t size, code_bytes, sections_at; /* 0: no sections */

@@ -159,6 +159,12 @@ static bool begin_end(void)
     return asked;
 }
 
+/* Does this collection say what is alive, and so collect and look at everything? */
+static bool is_whole(void)
+{
+    return is_last || gc_goes_on;
+}
+
 static hresult gc_started(void *self, int32_t n, const int32_t *collected, uint32_t reason)
 {
     (void)self;
@@ -177,7 +183,7 @@ static hresult gc_started(void *self, int32_t n, const int32_t *collected, uint3
     gc_ranges.n = 0;
     is_last = lifetime_on && __atomic_load_n(&final_now, __ATOMIC_ACQUIRE) && (gc.collected & 4) != 0;
     gc_goes_on = begin_end();
-    bool whole = is_last || gc_goes_on, snapshot = lifetime_on && snapshot_begin(gc.number, gc.collected, whole);
+    bool whole = is_whole(), snapshot = lifetime_on && snapshot_begin(gc.number, gc.collected, whole);
     looked_at = survival_begin(gc.number, gc.collected, gc.induced != 0 || whole, snapshot);
     if (lifetime_on && !generations_ask(&gc_before))
         gc_lost = true;
@@ -314,7 +320,7 @@ static hresult gc_finished(void *self)
     gc.end_ns = monotonic_ns();
     if (lifetime_on)
         walk_collection();
-    if (is_last || gc_goes_on)
+    if (is_whole())
         reachable_end();
     if (snapshot_writing)
         snapshot_end_objects();
@@ -325,8 +331,8 @@ static hresult gc_finished(void *self)
     gc.since = gc.number;
     gc.pinned = survival_pinned();
     if (lifetime_on)
-        count_uncollected(count_born(is_last || gc_goes_on));
-    if (lifetime_on && (is_last || gc_goes_on))
+        count_uncollected(count_born(is_whole()));
+    if (lifetime_on && is_whole())
         alive_report(is_last);
     gc.done_ns = monotonic_ns();
     arena_lock();

@@ -379,7 +379,7 @@ static void add_collection(struct timer *t, const struct interval *i)
  * little that the kernel and the collector take before and afterwards. What is blocked for longer waits for something else. */
 static void take_out_collections(struct timer *t, struct interval *i, uint64_t from)
 {
-    if (i->waits.blocked == 0 || t->top->timing == 0 || i->paused || trace_on)
+    if (t->top->timing == 0 || i->paused || trace_on)
         return;
     uint64_t stopped = pauses_within(from, i->end), little = stopped / LITTLE_PART + arena.header->ticks_per_sec / LITTLE_OF_SECOND;
     if (stopped == 0 || i->waits.blocked > stopped + little)
