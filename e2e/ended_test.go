@@ -1,22 +1,21 @@
 package e2e
 
 import (
-	"compress/gzip"
 	"fmt"
-	"io"
-	"os"
 	"path/filepath"
 	"syscall"
 	"testing"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/clrprof/clrprof/internal/session/sessiontest"
 )
 
 // pipeBytes is what a pipe takes before its writer waits (pipe(7)).
 const pipeBytes = 64 << 10
 
-// TestEndedBySignal: a signal ends what reads a session and waits: for a client's next request, for a browser, or for
-// somebody to read the output.
+// TestEndedBySignal: a signal ends a command that reads a session and waits for the next request of a client, for a
+// browser, or for its output to be read.
 func TestEndedBySignal(t *testing.T) {
 	t.Parallel()
 	for _, signal := range []syscall.Signal{unix.SIGINT, unix.SIGTERM} {
@@ -35,7 +34,9 @@ func TestEndedBySignal(t *testing.T) {
 			t.Run(tt.what+"/"+unix.SignalName(signal), func(t *testing.T) {
 				t.Parallel()
 				s := newSandbox(t)
-				unpack(t, "../testdata/sessions/net10-time.clrprof.gz", filepath.Join(s.out, "s.clrprof"))
+				if err := sessiontest.WriteRecorded("..", "net10-time", filepath.Join(s.out, "s.clrprof")); err != nil {
+					t.Fatal(err)
+				}
 				p := s.start(tt.args...)
 				tt.waiting(p)
 				p.signal(signal)
@@ -45,27 +46,6 @@ func TestEndedBySignal(t *testing.T) {
 				}
 			})
 		}
-	}
-}
-
-// unpack writes a session that was recorded once.
-func unpack(t *testing.T, from, to string) {
-	t.Helper()
-	packed, err := os.Open(from)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer packed.Close()
-	r, err := gzip.NewReader(packed)
-	if err != nil {
-		t.Fatal(err)
-	}
-	content, err := io.ReadAll(r)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(to, content, 0o600); err != nil {
-		t.Fatal(err)
 	}
 }
 
@@ -86,7 +66,7 @@ func saysAddress(p *process) {
 	}
 }
 
-// fillsPipe waits until nothing more fits into the pipe, of which the test reads nothing.
+// fillsPipe waits until the pipe of the output is full. The test reads nothing of it.
 func fillsPipe(p *process) {
 	p.t.Helper()
 	await(p.t, "the output fills its pipe", func() bool {

@@ -96,7 +96,7 @@ func (b brokenRule) breaks(id string) bool {
 	return b.Rule == id && (slices.Contains(programRules, id) || strings.HasPrefix(b.Function, "Breaks."+className(id)))
 }
 
-// lookalikes are the rules of which the target has three functions that break it and three that look alike.
+// lookalikes are the rules that three functions of the target break, and three others seem to break.
 var lookalikes = []string{"string-concat", "exceptions", "boxing-keys", "expression-compile"}
 
 // TestAlike: a rule finds each of three functions that break it, and nothing in those that look alike.

@@ -26,7 +26,7 @@ func trusted(folder string) error {
 	return err
 }
 
-// private reports whether the folder itself is this user's, and nobody else can write it.
+// private refuses a folder that is not this user's, or that others can write.
 func private(folder string) error {
 	var st unix.Stat_t
 	if err := unix.Lstat(folder, &st); err != nil {

@@ -268,7 +268,7 @@ func (c *checker) endings(l *lifetimeTables) {
 	}
 }
 
-// endings returns the processes of which it is known when they began to end.
+// endings returns the processes whose beginning of the end is known.
 func endings(s *session.Session) (map[session.ProcessID]session.ProcessEnding, error) {
 	rows, err := s.ProcessEndings()
 	out := map[session.ProcessID]session.ProcessEnding{}

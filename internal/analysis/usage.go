@@ -8,12 +8,13 @@ import (
 	"github.com/clrprof/clrprof/internal/session"
 )
 
-// Names of the counters that Usage reads (package counter).
+// Names of the counters that Usage and SampledOf read (package counter).
 const (
 	counterCPUUser   = "process.cpu_user"
 	counterCPUSystem = "process.cpu_system"
 	counterThreads   = "process.threads"
 	counterResident  = "process.resident"
+	counterPrivate   = "process.private"
 )
 
 // Used is what all processes together used between two samples of the operating system's counters.
@@ -24,19 +25,25 @@ type Used struct {
 	Resident   q.Bytes       // at the end: memory that is in RAM
 }
 
+// counterValues returns what was sampled, and the names of counters by their ids.
+func counterValues(s *session.Session) (names map[int64]string, values []session.CounterValue, err error) {
+	counters, err := s.Counters()
+	if err != nil {
+		return nil, nil, err
+	}
+	names = make(map[int64]string, len(counters))
+	for _, c := range counters {
+		names[c.ID] = c.Name
+	}
+	values, err = s.CounterValues()
+	return names, values, err
+}
+
 // Usage returns what the processes used, in the order of time; nothing if no samples were taken. What a process used
 // before its first sample counts from the sample before, or from the session's start; what it used after its last one
 // is not known.
 func Usage(s *session.Session) ([]Used, error) {
-	counters, err := s.Counters()
-	if err != nil {
-		return nil, err
-	}
-	names := map[int64]string{}
-	for _, c := range counters {
-		names[c.ID] = c.Name
-	}
-	values, err := s.CounterValues()
+	names, values, err := counterValues(s)
 	if err != nil {
 		return nil, err
 	}
@@ -70,4 +77,50 @@ func Usage(s *session.Session) ([]Used, error) {
 		last = at
 	}
 	return out, nil
+}
+
+// Sampled is what the samples say of a whole run; what a process used after its last sample is not known.
+type Sampled struct {
+	CPU     q.Nanoseconds // processor time of all processes
+	Span    q.Nanoseconds // from the begin of each process to its last sample, added up
+	Private q.Bytes       // the most that one process had
+	Of      session.ProcessID
+}
+
+// SampledOf returns what the samples say of a session; zeros if none were taken.
+func SampledOf(s *session.Session) (out Sampled, err error) {
+	names, values, err := counterValues(s)
+	if err != nil {
+		return out, err
+	}
+	type counter struct {
+		process session.ProcessID
+		id      int64
+	}
+	last, cpu := map[session.ProcessID]q.Nanoseconds{}, map[counter]q.Nanoseconds{}
+	for _, v := range values {
+		if v.Process == 0 {
+			continue
+		}
+		switch names[v.Counter] {
+		case counterPrivate:
+			if b := q.Bytes(v.Value); b > out.Private {
+				out.Private, out.Of = b, v.Process
+			}
+		case counterCPUUser, counterCPUSystem:
+			of := counter{v.Process, v.Counter}
+			cpu[of] = max(cpu[of], q.Nanoseconds(v.Value))
+			last[v.Process] = max(last[v.Process], v.Time)
+		}
+	}
+	for _, ns := range cpu {
+		out.CPU += ns
+	}
+	processes, err := s.Processes()
+	for _, p := range processes {
+		if at, sampled := last[p.ID]; sampled {
+			out.Span += at - p.Begin
+		}
+	}
+	return out, err
 }

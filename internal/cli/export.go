@@ -121,7 +121,8 @@ func newExportCommand(e *environment) *cobra.Command {
 		Args: arguments(1, 1, "a SESSION"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			ctx := cmd.Context()
-			if x.output != "-" { // there nothing is to be removed: a signal ends clrprof at once, also if nobody reads
+			// Standard output leaves no file to remove: there a signal ends clrprof, even while it waits to write.
+			if x.output != "-" {
 				var stop context.CancelFunc
 				ctx, stop = endAtSignal(ctx)
 				defer stop()

@@ -56,7 +56,7 @@ func filesBelow(t *testing.T, folders ...string) map[string]string {
 // foreignUser is a user who is not root, of whom nothing needs to exist.
 const foreignUser = 12345
 
-// plantedFile is what somebody put beside a session.
+// plantedFile is a file that another user could put beside a session.
 type plantedFile struct {
 	suffix  string // of its name, after the session's
 	content []byte

@@ -148,7 +148,8 @@ func askPage(t *testing.T, f forgery, memory *memoryWatch, sessions []*session.S
 	return answered
 }
 
-// Limits of answers of the page about small sessions, some of which have a text of a megabyte in each row.
+// Limits of the answers that the page gets about small sessions. Some of these sessions have a text of a megabyte in
+// each row.
 const (
 	mostOfAnswer = 16 << 20
 	mostOfError  = 1 << 20

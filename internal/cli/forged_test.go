@@ -14,8 +14,6 @@ import (
 	"zombiezen.com/go/sqlite/sqlitex"
 
 	"github.com/clrprof/clrprof/internal/report"
-	"github.com/clrprof/clrprof/internal/rules"
-	"github.com/clrprof/clrprof/internal/session"
 	"github.com/clrprof/clrprof/internal/session/sessiontest"
 )
 
@@ -102,13 +100,7 @@ func forgeries(t *testing.T, most int) (out []forgery) {
 		if err := writeComplete(sample, path); err != nil {
 			t.Fatal(err)
 		}
-		w, err := session.Edit(path)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := errors.Join(rules.Complete(w, func(int) {}, nil), w.Close()); err != nil { // with findings
-			t.Fatal(err)
-		}
+		addFindings(t, path)
 		for _, c := range columnsOf(t, path) {
 			values := forgedValues
 			if c.text {

@@ -97,8 +97,8 @@ func TestOddFiles(t *testing.T) {
 	}
 }
 
-// TestOddPaths: the paths in a session are not believed either: pipes in the place of a module and of a source file, to
-// which nobody writes, are said not to be files, and nothing waits for them.
+// TestOddPaths: a session can name a pipe as a module or a source file. Reports say that it is no file, and no command
+// waits for somebody to write to it.
 func TestOddPaths(t *testing.T) {
 	folder := t.TempDir()
 	t.Chdir(folder)
@@ -171,6 +171,18 @@ func TestGivenPipe(t *testing.T) {
 	}
 }
 
+// addFindings judges a session by the rules, as the end of a recording does.
+func addFindings(t *testing.T, path string) {
+	t.Helper()
+	w, err := session.Edit(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(rules.Complete(w, func(int) {}, nil), w.Close()); err != nil {
+		t.Fatal(err)
+	}
+}
+
 // TestAbsentReferences: a finding that names what does not exist is damage that each command says in a line.
 func TestAbsentReferences(t *testing.T) {
 	inFolder(t)
@@ -180,13 +192,7 @@ func TestAbsentReferences(t *testing.T) {
 			if err := sessiontest.Broken().Write(path); err != nil {
 				t.Fatal(err)
 			}
-			w, err := session.Edit(path)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if err := errors.Join(rules.Complete(w, func(int) {}, nil), w.Close()); err != nil { // with findings
-				t.Fatal(err)
-			}
+			addFindings(t, path)
 			if err := sessiontest.Change(path, func(conn *sqlite.Conn) error {
 				return sqlitex.ExecuteTransient(conn, "UPDATE finding SET "+column+" = "+value, nil)
 			}); err != nil {

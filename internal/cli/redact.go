@@ -4,10 +4,8 @@ import (
 	"context"
 	"fmt"
 	"os"
-	"os/signal"
 	"path/filepath"
 	"strings"
-	"syscall"
 
 	"github.com/spf13/cobra"
 
@@ -36,7 +34,7 @@ func newRedactCommand(e *environment) *cobra.Command {
 		Example: "  clrprof redact app.clrprof -o public.clrprof",
 		Args:    arguments(1, 1, "a SESSION"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			ctx, stop := signal.NotifyContext(cmd.Context(), os.Interrupt, syscall.SIGTERM)
+			ctx, stop := endAtSignal(cmd.Context())
 			defer stop()
 			return r.run(ctx, e, args[0])
 		},

@@ -129,7 +129,7 @@ func (p *process) placeCalled(id, timing uint32, frozen bool, typ string) (sessi
 		return p.placeStack(id)
 	}
 	itself := inner == id && (frozen || p.makesItself(x.function, typ))
-	unprobed := s.unprobed(&p.tree, id, inner)
+	unprobed := s.outermost(&p.tree, id, inner, wire.FunctionUnprobed)
 	switch isOf := !n.folded() && s.isOf(p, inner, timing); {
 	case x.declared && !itself && isOf:
 		return p.placeBelow(called.self, short(called.function), id, unprobed)
@@ -143,7 +143,8 @@ func (p *process) placeCalled(id, timing uint32, frozen bool, typ string) (sessi
 	if unprobed != 0 {
 		last = s.frames[unprobed].parent
 	}
-	if outer := s.outermost(&p.tree, last, inner); outer != 0 { // the runtime calls it, not the code
+	outer := s.outermost(&p.tree, last, inner, wire.FunctionBoundary)
+	if outer != 0 { // the runtime calls it, not the code
 		at = p.tree.instructions[s.frames[outer].ip]
 		node = p.rec.Node(node, at.function, at.id)
 	}
@@ -168,18 +169,6 @@ func (p *process) placeBelow(node session.NodeID, function short, id, first uint
 		}
 	}
 	return node, function
-}
-
-// unprobed returns the node next to one with probes, among those below that down to another, whose function cannot have
-// any; 0: there is none.
-func (s *places) unprobed(t *tree, id, probed uint32) uint32 {
-	outer := uint32(0)
-	for ; id != probed; id = s.frames[id].parent {
-		if t.instructions[s.frames[id].ip].class&wire.FunctionUnprobed != 0 {
-			outer = id
-		}
-	}
-	return outer
 }
 
 // makesItself says whether code allocates objects of a type itself within a call of a function, which it names: what it
@@ -222,12 +211,13 @@ func (s *places) isOf(p *process, node, timing uint32) bool {
 	return node == 0 && timing == 0
 }
 
-// outermost returns the node next to one with probes, among those below that down to another, whose function has a row
-// as what such functions call; 0: none has.
-func (s *places) outermost(t *tree, id, probed uint32) uint32 {
+// outermost returns the node next to one with probes, among those below that down to another, whose function is of a
+// class: wire.FunctionBoundary, which has a row as what functions with probes call, or wire.FunctionUnprobed, which
+// cannot have any. 0: none is.
+func (s *places) outermost(t *tree, id, probed, class uint32) uint32 {
 	outer := uint32(0)
 	for ; id != probed; id = s.frames[id].parent {
-		if t.instructions[s.frames[id].ip].class&wire.FunctionBoundary != 0 {
+		if t.instructions[s.frames[id].ip].class&class != 0 {
 			outer = id
 		}
 	}

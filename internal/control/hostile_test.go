@@ -8,36 +8,14 @@ import (
 	"net"
 	"os"
 	"path/filepath"
-	"runtime"
 	"strings"
 	"testing"
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/clrprof/clrprof/internal/safefs/safefstest"
 )
-
-// other is a user who is neither root nor the one who runs the tests.
-const other = 65534
-
-// as calls fn in a thread that is another user's, if that is allowed.
-func as(t *testing.T, uid int, fn func() error) {
-	t.Helper()
-	if os.Geteuid() != 0 {
-		t.Skip("needs two users: root can be another one")
-	}
-	done := make(chan error)
-	go func() {
-		runtime.LockOSThread() // and never unlocked: the thread ends here
-		if _, _, errno := unix.RawSyscall(unix.SYS_SETRESUID, uintptr(uid), uintptr(uid), uintptr(uid)); errno != 0 {
-			done <- errno
-			return
-		}
-		done <- fn()
-	}()
-	if err := <-done; err != nil {
-		t.Fatal(err)
-	}
-}
 
 // openFolder is a folder that all users can write, as /tmp without the sticky bit.
 func openFolder(t *testing.T) string {
@@ -76,6 +54,15 @@ func listener(t *testing.T, session string, answer func(net.Conn)) {
 	}()
 }
 
+// theirListener is another user's listener at the socket beside a session.
+func theirListener(t *testing.T, session string) {
+	t.Helper()
+	err := <-safefstest.AsNobody(t, func() error { listener(t, session, func(net.Conn) {}); return nil })
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
 // TestForeignSocket: what another user made beside a session is not who records into it, whoever listens there.
 func TestForeignSocket(t *testing.T) {
 	session := newSession(t, openFolder(t))
@@ -91,11 +78,11 @@ func TestForeignSocket(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	as(t, other, func() error { listener(t, session, func(net.Conn) {}); return nil })
+	theirListener(t, session)
 	impostor("it is of user 65534")
 
 	// the file is ours, and the listener is not
-	as(t, other, func() error { listener(t, session, func(net.Conn) {}); return nil })
+	theirListener(t, session)
 	if err := os.Chown(session+Suffix, os.Geteuid(), -1); err != nil {
 		t.Fatal(err)
 	}
@@ -120,7 +107,7 @@ func TestOfUser(t *testing.T) {
 	if !OfUser(session, os.Geteuid()).IsServed() {
 		t.Error("one's own is not seen")
 	}
-	if _, err := OfUser(session, other).Ask("x", nil); !errors.Is(err, ErrImpostor) {
+	if _, err := OfUser(session, safefstest.Nobody).Ask("x", nil); !errors.Is(err, ErrImpostor) {
 		t.Errorf("%v", err)
 	}
 }

@@ -119,8 +119,13 @@ func (c *context) placeText(p analysis.Place) string {
 	if p.Line == 0 {
 		return name
 	}
-	l := c.lines.get(p.Line)
-	return fmt.Sprintf("%s %s:%d", name, path.Base(c.files.get(l.File).Path), l.LineBegin)
+	return name + " " + c.lineText(p.Line)
+}
+
+// lineText is the file's name and the first line of a statement: Csv.cs:14.
+func (c *context) lineText(id session.LineID) string {
+	l := c.lines.get(id)
+	return fmt.Sprintf("%s:%d", path.Base(c.files.get(l.File).Path), l.LineBegin)
 }
 
 // maxStack bounds the functions in the column stack: a stack can be 65,536 deep, and a program that wants all of it

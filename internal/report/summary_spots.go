@@ -3,7 +3,6 @@ package report
 import (
 	"cmp"
 	"fmt"
-	"path"
 	"slices"
 
 	"github.com/clrprof/clrprof/internal/analysis"
@@ -110,14 +109,12 @@ func (x *spot) isOne() bool {
 func (s *Summary) named(x *spot, whole int64, name func(*Row) string) List {
 	var out List
 	for _, p := range x.parts {
-		of := ""
-		if p.line.Function != 0 {
-			l := s.context.lines.get(p.line.Line)
-			if of = "no line"; p.line.Line != 0 {
-				of = fmt.Sprintf("%s:%d", path.Base(s.context.files.get(l.File).Path), l.LineBegin)
-			}
-		} else {
+		of := "no line"
+		switch {
+		case p.line.Function == 0:
 			of = name(&p.row)
+		case p.line.Line != 0:
+			of = s.context.lineText(p.line.Line)
 		}
 		out = append(out, fmt.Sprintf("%s %s", of, q.PercentOf(q.Bytes(p.weight), q.Bytes(whole))))
 	}

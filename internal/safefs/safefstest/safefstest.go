@@ -78,6 +78,7 @@ func Unharmed(t *testing.T, path string) {
 // AsNobody calls fn in a thread with Nobody's rights, which ends with it, and returns where its error will come.
 func AsNobody(t *testing.T, fn func() error) (done chan error) {
 	t.Helper()
+	NeedRoot(t)
 	done = make(chan error, 1)
 	go func() {
 		runtime.LockOSThread() // and never unlocked: the thread ends here
