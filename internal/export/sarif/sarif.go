@@ -13,7 +13,6 @@ import (
 	"strings"
 
 	"github.com/clrprof/clrprof/internal/analysis"
-	q "github.com/clrprof/clrprof/internal/quantity"
 	"github.com/clrprof/clrprof/internal/rules"
 	"github.com/clrprof/clrprof/internal/session"
 )
@@ -98,81 +97,6 @@ type (
 // levels are the words of the format for severities.
 var levels = map[rules.Severity]string{rules.Warning: "warning", rules.Information: "note"}
 
-// names reads what findings refer to.
-type names struct {
-	types     map[session.TypeID]*session.Type
-	functions map[session.FunctionID]*session.Function
-	lines     map[session.LineID]*session.Line
-	files     map[session.FileID]string
-	holders   *analysis.Holders
-}
-
-// Type returns the name of a type.
-func (n *names) Type(id session.TypeID) string {
-	return session.TypeDisplayName(id, func(id session.TypeID) *session.Type {
-		if t := n.types[id]; t != nil {
-			return t
-		}
-		return new(session.Type)
-	})
-}
-
-// Function returns the name of a function.
-func (n *names) Function(id session.FunctionID) string {
-	if f := n.functions[id]; f != nil {
-		return f.DisplayName()
-	}
-	return ""
-}
-
-// Place returns the name of a place: its function.
-func (n *names) Place(p analysis.Place) string { return n.Function(p.Function) }
-
-// Holder returns the name of the static field that retains most objects of a type from a place, and how many bytes.
-func (n *names) Holder(from analysis.Place, id session.TypeID) (string, q.Bytes) {
-	f, bytes := n.holders.Holder(from, id)
-	if f == nil {
-		return "", 0
-	}
-	return n.Type(f.Type) + "." + f.Member(), bytes
-}
-
-func read(src *analysis.Source) (*names, error) {
-	s := src.Session()
-	types, err := s.Types()
-	if err != nil {
-		return nil, err
-	}
-	functions, err := s.Functions()
-	if err != nil {
-		return nil, err
-	}
-	lines, err := s.Lines()
-	if err != nil {
-		return nil, err
-	}
-	files, err := s.SourceFiles()
-	if err != nil {
-		return nil, err
-	}
-	holders, err := src.Holders()
-	n := &names{map[session.TypeID]*session.Type{}, map[session.FunctionID]*session.Function{},
-		map[session.LineID]*session.Line{}, map[session.FileID]string{}, holders}
-	for i := range types {
-		n.types[types[i].ID] = &types[i]
-	}
-	for i := range functions {
-		n.functions[functions[i].ID] = &functions[i]
-	}
-	for i := range lines {
-		n.lines[lines[i].ID] = &lines[i]
-	}
-	for _, f := range files {
-		n.files[f.ID] = f.Path
-	}
-	return n, err
-}
-
 // Write writes what rules, but those that are disabled by id, find in the part of s that is selected. Errors are those
 // of reading s, of the selection, and of w.
 func Write(w io.Writer, s *session.Session, sel analysis.Selection, disabled []string) error {
@@ -184,7 +108,7 @@ func Write(w io.Writer, s *session.Session, sel analysis.Selection, disabled []s
 	if err != nil {
 		return err
 	}
-	n, err := read(src)
+	names, err := rules.ReadNames(src)
 	if err != nil {
 		return err
 	}
@@ -202,7 +126,7 @@ func Write(w io.Writer, s *session.Session, sel analysis.Selection, disabled []s
 		r.Tool.Driver.Rules = append(r.Tool.Driver.Rules, described)
 	}
 	for i := range found.Findings {
-		r.Results = append(r.Results, n.result(&found.Findings[i], index))
+		r.Results = append(r.Results, resultOf(&found.Findings[i], names, index))
 	}
 	encoder := json.NewEncoder(w)
 	encoder.SetEscapeHTML(false)
@@ -213,7 +137,8 @@ func Write(w io.Writer, s *session.Session, sel analysis.Selection, disabled []s
 	return nil
 }
 
-func (n *names) result(f *rules.Finding, index map[string]int) result {
+// resultOf is the result of a finding.
+func resultOf(f *rules.Finding, n *rules.SessionNames, index map[string]int) result {
 	place := n.Function(f.From.Function)
 	out := result{RuleID: f.Rule.ID, RuleIndex: index[f.Rule.ID], Level: levels[f.Rule.Severity],
 		Message:      message{fmt.Sprintf("%s: %s. %s", f.Rule.Title, f.Evidence(n), f.Rule.Advice)},
@@ -223,17 +148,12 @@ func (n *names) result(f *rules.Finding, index map[string]int) result {
 		return out
 	}
 	at := location{Logical: []logical{{place, "function"}}}
-	function, line := n.functions[f.From.Function], n.lines[f.From.Line]
-	switch {
-	case line != nil:
+	if line, file := n.Position(f.From); line != nil {
 		at.Physical = &physical{Region: region{line.LineBegin, line.ColumnBegin, line.LineEnd, line.ColumnEnd}}
-		at.Physical.Artifact.URI = uri(n.files[line.File])
-		if function != nil {
+		at.Physical.Artifact.URI = uri(file)
+		if function := n.FunctionRow(f.From.Function); function != nil && line.ID != 0 {
 			out.Fingerprints["place/v1"] = fmt.Sprintf("%s %s:%+d", f.Rule.ID, place, line.LineBegin-function.Line)
 		}
-	case function != nil && function.Line > 0:
-		at.Physical = &physical{Region: region{StartLine: function.Line}}
-		at.Physical.Artifact.URI = uri(n.files[function.File])
 	}
 	out.Locations = []location{at}
 	return out
