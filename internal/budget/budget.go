@@ -43,9 +43,9 @@ var ErrBudget = errors.New("not a budget")
 type Limit struct {
 	Name       string   `toml:"name"`
 	Metric     string   `toml:"metric"`
-	Max        string   `toml:"max"`
-	Grow       string   `toml:"grow"`
-	Floor      string   `toml:"floor"`
+	Max        text     `toml:"max"`
+	Grow       text     `toml:"grow"`
+	Floor      text     `toml:"floor"`
 	Mine       bool     `toml:"mine"`
 	Modules    []string `toml:"modules"`
 	Namespaces []string `toml:"namespaces"`
@@ -56,11 +56,32 @@ type Limit struct {
 	Threads    []string `toml:"threads"`
 	Rules      []string `toml:"rules"`  // of findings; empty: all that a session can tell
 	Filter     string   `toml:"filter"` // the text of a filter; "": none
+	// Optional limits are held where what they name is not in the session. Others are unknown then, so that a limit
+	// does not hold for ever because a function was renamed.
+	Optional bool `toml:"optional"`
 
 	metric            *metric
 	max, floor        int64
 	grow              float64 // of the baseline's value: 0.05
 	hasMax, hasGrowth bool
+}
+
+// text is a value as a file has it, in quotes or, if it is a number, without.
+type text string
+
+// UnmarshalTOML is called by the decoder.
+func (t *text) UnmarshalTOML(value any) error {
+	switch v := value.(type) {
+	case string:
+		*t = text(v)
+	case int64:
+		*t = text(strconv.FormatInt(v, 10))
+	case float64:
+		*t = text(strconv.FormatFloat(v, 'f', -1, 64))
+	default:
+		return fmt.Errorf("%v is neither a text nor a number", value)
+	}
+	return nil
 }
 
 // Budget is a list of limits.
@@ -70,6 +91,8 @@ type Budget struct {
 	AfterMark string `toml:"after_mark"`
 	// Filter is the text of a filter (docs/metrics.md), for all limits; "": everything counts.
 	Filter string `toml:"filter"`
+	// AllowExit are the exit codes of the program with which limits can be held; nil: only 0; empty: all.
+	AllowExit *[]int64 `toml:"allow_exit"`
 	// Only are terms that what is judged of a session must be within; nil: there are none. Times since the start differ
 	// from session to session.
 	Only func(*session.Session) (analysis.Terms, error) `toml:"-"`
@@ -80,6 +103,15 @@ type Budget struct {
 // LimitsGrowth reports whether a limit is about growth against a baseline.
 func (b *Budget) LimitsGrowth() bool {
 	return slices.ContainsFunc(b.Limits, func(l Limit) bool { return l.hasGrowth })
+}
+
+// LeaveOutGrowth leaves out what limits growth, for a first run, which has no baseline: whole limits that limit nothing
+// else.
+func (b *Budget) LeaveOutGrowth() {
+	b.Limits = slices.DeleteFunc(b.Limits, func(l Limit) bool { return l.hasGrowth && !l.hasMax })
+	for i := range b.Limits {
+		b.Limits[i].hasGrowth = false
+	}
 }
 
 // maxLimits bounds a file: each limit is a pass over the session.
@@ -163,9 +195,9 @@ func (l *Limit) compile() error {
 		return errors.New("floor goes with grow")
 	}
 	var errs [3]error
-	l.max, errs[0] = l.metric.unit.parse("max", l.Max)
-	l.floor, errs[1] = l.metric.unit.parse("floor", l.Floor)
-	l.grow, errs[2] = parseShare(l.Grow)
+	l.max, errs[0] = l.metric.unit.parse("max", string(l.Max))
+	l.floor, errs[1] = l.metric.unit.parse("floor", string(l.Floor))
+	l.grow, errs[2] = parseShare(string(l.Grow))
 	return errors.Join(errs[:]...)
 }
 
@@ -175,12 +207,20 @@ func (l *Limit) Title() string {
 		return l.Name
 	}
 	var of []string
-	for _, list := range [][]string{l.Modules, l.Namespaces, l.Functions, l.Types, l.Focus, l.Processes, l.Threads,
-		l.Rules} {
+	for _, list := range [][]string{l.Modules, l.Namespaces, l.Types, l.Processes, l.Threads, l.Rules} {
 		of = append(of, list...)
 	}
+	for _, f := range l.Functions {
+		if l.Metric != metricCalls { // a call is of a function, whatever that calls
+			f += " itself"
+		}
+		of = append(of, f)
+	}
+	for _, f := range l.Focus {
+		of = append(of, f+" with what it calls")
+	}
 	if l.Mine {
-		of = append(of, "your code")
+		of = append(of, "your code with what it calls")
 	}
 	if l.Filter != "" {
 		line, err := analysis.CheckFilter(l.Filter)

@@ -173,7 +173,7 @@ func TestFilters(t *testing.T) {
 		}
 	}
 	gcs := "[[limit]]\nmetric = \"gcs\"\nmax = \"1\"\n"
-	if v := judged(t, sessiontest.Aging(), "filter = 'function = A'\n"+gcs); v[0].State != Unknown ||
+	if v := judged(t, sessiontest.Aging(), "filter = 'function = Aging.*'\n"+gcs); v[0].State != Unknown ||
 		!strings.Contains(v[0].Why, "whole processes") {
 		t.Errorf("%+v", v)
 	}
@@ -223,7 +223,7 @@ func TestFindings(t *testing.T) {
 	v := judged(t, sessiontest.Broken(), "[[limit]]\nmetric = \"findings\"\nmax = \"0\"\n[[limit]]\nmetric = "+
 		"\"findings\"\nrules = [\"boxing\", \"linq\"]\nmax = \"0\"\n"+
 		"[[limit]]\nmetric = \"findings\"\nrules = [\"sync-over-async\"]\nmax = \"0\"\n[[limit]]\nmetric = "+
-		"\"findings\"\nrules = [\"boxing\"]\nfunctions = [\"No.Such\"]\nmax = \"0\"\n")
+		"\"findings\"\nrules = [\"boxing\"]\nfunctions = [\"No.Such\"]\nmax = \"0\"\noptional = true\n")
 	if v[0].Value != int64(len(found.Findings)) || v[0].State != Broken {
 		t.Errorf("%+v, want %d", v[0], len(found.Findings))
 	}

@@ -1,7 +1,6 @@
 package budget
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"math"
@@ -13,7 +12,6 @@ import (
 
 	"github.com/clrprof/clrprof/internal/analysis"
 	"github.com/clrprof/clrprof/internal/session"
-	"github.com/clrprof/clrprof/internal/usercode"
 )
 
 // ErrNothing means that a session has nothing that a first budget could be made of.
@@ -30,7 +28,8 @@ var drafts = []struct {
 	about string
 	limit Limit
 }{
-	{"Everything that the program allocates: the same work allocates the same on every machine.",
+	{"Everything that the program allocates. Threads, caches and the runtime's version change it a little:\n" +
+		"# record several runs before you tighten it.",
 		Limit{Name: "all bytes", Metric: "bytes"}},
 	{"", Limit{Name: "all objects", Metric: "allocations"}},
 	{"What your code and what it calls allocate: without the runtime's startup.",
@@ -39,7 +38,7 @@ var drafts = []struct {
 		Limit{Name: "died in generation 2", Metric: "gen2_bytes"}},
 	{"What is alive at the end: leaks make it grow.", Limit{Name: "alive at the end", Metric: "alive_bytes"}},
 	{"Collections depend a little on the machine's memory.", Limit{Name: "collections", Metric: "gcs"}},
-	{"Calls: the same work makes the same calls.", Limit{Name: "calls", Metric: "calls"}},
+	{"Calls of your code, and of the framework by it: a cheaper program can make more of them.", Limit{Name: "calls", Metric: "calls"}},
 }
 
 // Draft returns the text of a first budget: what a session has, and so much more, such as 0.1. Errors are ErrNothing,
@@ -61,9 +60,9 @@ func Draft(s *session.Session, headroom float64) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	about := "The functions of your code that allocate most themselves."
+	about := "The functions of your code that allocate most, with what they call."
 	for _, f := range functions {
-		written, err := draftLimit(&out, s, about, Limit{Metric: "bytes", Functions: []string{f}}, headroom)
+		written, err := draftLimit(&out, s, about, Limit{Metric: "bytes", Focus: []string{f}}, headroom)
 		if err != nil {
 			return "", err
 		}
@@ -85,13 +84,14 @@ func draftLimit(out *strings.Builder, s *session.Session, about string, l Limit,
 	if err := l.compile(); err != nil {
 		return false, fmt.Errorf("a draft of %s: %w", l.Title(), err)
 	}
-	value, _, err := l.measure(s, &Budget{})
-	if errors.Is(err, errAbsent) || err == nil && value <= 0 {
+	m, err := l.measure(s, &Budget{})
+	if errors.Is(err, errAbsent) || err == nil && m.value <= 0 {
 		return false, nil
 	}
 	if err != nil {
 		return false, fmt.Errorf("limit %s: %w", l.Title(), err)
 	}
+	value := m.value
 	out.WriteString("\n")
 	if about != "" {
 		fmt.Fprintf(out, "# %s\n", about)
@@ -101,13 +101,14 @@ func draftLimit(out *strings.Builder, s *session.Session, about string, l Limit,
 		fmt.Fprintf(out, "name = %s\n", quote(l.Name))
 	}
 	fmt.Fprintf(out, "metric = %s\n", quote(l.Metric))
-	for _, f := range l.Functions {
-		fmt.Fprintf(out, "functions = [%s]\n", quote(f))
+	for _, f := range l.Focus {
+		fmt.Fprintf(out, "focus = [%s]\n", quote(f))
 	}
 	if l.Mine {
 		out.WriteString("mine = true\n")
 	}
-	fmt.Fprintf(out, "max = %s # the run: %s\n", quote(l.metric.unit.text(value, headroom)), l.metric.unit.print(value))
+	fmt.Fprintf(out, "max = %s # the run: %s, plus %s %%\n", quote(l.metric.unit.text(value, headroom)),
+		l.metric.unit.inUnitOf(value, headroom), strconv.FormatFloat(headroom*100, 'f', -1, 64))
 	return true, nil
 }
 
@@ -132,17 +133,36 @@ func (u unit) text(value int64, headroom float64) string {
 	most := roundUp(float64(value) * (1 + headroom))
 	switch u {
 	case bytes:
-		for shift, name := range []string{"", "K", "M", "G"} {
-			scaled := float64(value) * (1 + headroom) / float64(int64(1)<<(10*shift))
-			if scaled < 100*1024 || name == "G" { // three digits at least, or rounding up would be much
-				return strconv.FormatInt(roundUp(scaled), 10) + name
-			}
-		}
+		shift, name := byteUnit(float64(value) * (1 + headroom))
+		return strconv.FormatInt(roundUp(float64(value)*(1+headroom)/float64(int64(1)<<shift)), 10) + name
 	case duration:
 		return time.Duration(most).String()
 	case count:
 	}
 	return strconv.FormatInt(max(most, value+1), 10) // one more of something is no regression
+}
+
+// byteUnit is the unit in which a limit of bytes is written: three digits at least, or rounding up would be much.
+func byteUnit(limit float64) (shift int, name string) {
+	for shift, name = range []string{"", "K", "M", "G"} {
+		if limit/float64(int64(1)<<(10*shift)) < 100*1024 {
+			break
+		}
+	}
+	return 10 * shift, name
+}
+
+// inUnitOf writes a value in the unit in which text writes it with headroom, so that both can be compared.
+func (u unit) inUnitOf(value int64, headroom float64) string {
+	if u != bytes {
+		return u.print(value)
+	}
+	shift, name := byteUnit(float64(value) * (1 + headroom))
+	scaled := float64(value) / float64(int64(1)<<shift)
+	if shift == 0 {
+		return strconv.FormatInt(value, 10) + " B"
+	}
+	return strconv.FormatFloat(scaled, 'f', 1, 64) + " " + name + "iB"
 }
 
 // roundUp rounds to two digits and half of a third, upwards.
@@ -154,14 +174,14 @@ func roundUp(v float64) int64 {
 	return int64(math.Ceil(v/step) * step)
 }
 
-// largest returns the functions of user code that allocate the most themselves, as patterns that mean each of them
-// alone.
+// largest returns the functions of user code that allocate the most, with the framework code that they call, as
+// patterns that mean each of them alone.
 func largest(s *session.Session) ([]string, error) {
 	src, err := analysis.Open(s, analysis.Selection{})
 	if err != nil {
 		return nil, err
 	}
-	values, err := src.Functions()
+	lines, err := src.UserLines()
 	if err != nil {
 		return nil, err
 	}
@@ -169,32 +189,20 @@ func largest(s *session.Session) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	user := map[session.ModuleID]bool{}
-	modules, err := s.Modules()
-	for _, m := range modules {
-		user[m.ID] = usercode.Origin(m.Origin).IsUser()
-	}
+	functions, err := s.Functions()
 	if err != nil {
 		return nil, err
 	}
-	functions, err := s.Functions()
-	byID := map[session.FunctionID]*session.Function{}
+	names, bytes := map[session.FunctionID]string{}, map[string]int64{}
 	for i := range functions {
-		byID[functions[i].ID] = &functions[i]
+		names[functions[i].ID] = functions[i].DisplayName()
 	}
-	slices.SortFunc(values, func(a, b session.FunctionValue) int {
-		return cmp.Or(cmp.Compare(b.Exclusive.Bytes, a.Exclusive.Bytes), cmp.Compare(a.Function, b.Function))
-	})
-	var out []string
-	for _, v := range values {
-		f := byID[v.Function]
-		if len(out) == draftFunctions || float64(v.Exclusive.Bytes) < draftShare*float64(total.Bytes) {
-			break
-		}
-		if f != nil && user[f.Module] && !strings.ContainsAny(f.DisplayName(), "*!") &&
-			!slices.Contains(out, f.DisplayName()) {
-			out = append(out, f.DisplayName())
+	for _, l := range lines {
+		if name := names[l.Function]; name != "" && !strings.ContainsAny(name, "*!") {
+			bytes[name] += int64(l.Bytes)
 		}
 	}
-	return out, err
+	return slices.DeleteFunc(heaviest(bytes, draftFunctions), func(name string) bool {
+		return float64(bytes[name]) < draftShare*float64(total.Bytes)
+	}), nil
 }

@@ -5,12 +5,14 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/clrprof/clrprof/internal/analysis"
 	q "github.com/clrprof/clrprof/internal/quantity"
 	"github.com/clrprof/clrprof/internal/rules"
 	"github.com/clrprof/clrprof/internal/session"
+	"github.com/clrprof/clrprof/internal/shell"
 	"github.com/clrprof/clrprof/internal/usercode"
 )
 
@@ -35,6 +37,9 @@ type Verdict struct {
 	Baseline int64  // if HasBase
 	HasBase  bool   // Limit follows from Baseline
 	Why      string // one sentence
+	// Places are where most of what is broken is done, or with a baseline most of what is more; the first first.
+	Places []Place
+	Next   string // a command that shows more of what is broken; "": none
 
 	unit unit
 }
@@ -50,15 +55,18 @@ type metric struct {
 	whole bool // of processes: not by code
 	finds bool // of what rules find
 	value func(*analysis.Source) (int64, error)
+	weigh func(*analysis.Use) int64 // a part of the value that a place in user code has; nil: it is not known by place
 }
 
 var metrics = []metric{
-	{name: "bytes", unit: bytes, value: allocated(func(a q.Amount) int64 { return int64(a.Bytes) })},
-	{name: "allocations", unit: count, value: allocated(func(a q.Amount) int64 { return int64(a.Allocations) })},
-	{name: "gen0_bytes", unit: bytes, value: dead(0)},
-	{name: "gen1_bytes", unit: bytes, value: dead(1)},
-	{name: "gen2_bytes", unit: bytes, value: dead(2)},
-	{name: "loh_bytes", unit: bytes, value: dead(session.GenerationLarge)},
+	{name: "bytes", unit: bytes, value: allocated(func(a q.Amount) int64 { return int64(a.Bytes) }),
+		weigh: func(u *analysis.Use) int64 { return int64(u.Born.Bytes) }},
+	{name: "allocations", unit: count, value: allocated(func(a q.Amount) int64 { return int64(a.Allocations) }),
+		weigh: func(u *analysis.Use) int64 { return int64(u.Born.Allocations) }},
+	{name: "gen0_bytes", unit: bytes, value: dead(0), weigh: deadOf(0)},
+	{name: "gen1_bytes", unit: bytes, value: dead(1), weigh: deadOf(1)},
+	{name: "gen2_bytes", unit: bytes, value: dead(2), weigh: deadOf(2)},
+	{name: "loh_bytes", unit: bytes, value: dead(session.GenerationLarge), weigh: deadOf(session.GenerationLarge)},
 	{name: "alive_bytes", unit: bytes, value: func(s *analysis.Source) (int64, error) {
 		l, err := s.Lifetimes()
 		if err != nil {
@@ -66,7 +74,7 @@ var metrics = []metric{
 		}
 		alive := l.Total().Alive()
 		return int64(alive.Bytes), nil
-	}},
+	}, weigh: func(u *analysis.Use) int64 { return int64(u.Alive().Bytes) }},
 	{name: "gcs", unit: count, whole: true, value: func(s *analysis.Source) (int64, error) {
 		n, _, _, err := collections(s)
 		return n, err
@@ -79,20 +87,27 @@ var metrics = []metric{
 		_, _, most, err := collections(s)
 		return most, err
 	}},
-	{name: "calls", unit: count, times: true, value: timed(func(t session.TimeValue) int64 { return int64(t.Calls) })},
+	{name: metricCalls, unit: count, times: true, value: timed(func(t session.TimeValue) int64 {
+		return int64(t.Calls)
+	}), weigh: func(u *analysis.Use) int64 { return int64(u.Calls) }},
 	{name: "elapsed", unit: duration, times: true, value: timed(func(t session.TimeValue) int64 {
 		return int64(t.Inclusive.Elapsed)
-	})},
+	}), weigh: func(u *analysis.Use) int64 { return int64(u.Time.Elapsed) }},
 	{name: "application", unit: duration, times: true, value: timed(func(t session.TimeValue) int64 {
 		return int64(t.Inclusive.Application)
-	})},
+	}), weigh: func(u *analysis.Use) int64 { return int64(u.Time.Application) }},
 	{name: "cpu", unit: duration, times: true, value: timed(func(t session.TimeValue) int64 {
 		return int64(t.Inclusive.CPU)
-	})},
-	{name: "findings", unit: count, finds: true},
+	}), weigh: func(u *analysis.Use) int64 { return int64(u.Time.CPU) }},
+	{name: metricFindings, unit: count, finds: true},
 	{name: "blocked", unit: duration, times: true, value: timed(func(t session.TimeValue) int64 {
 		return int64(t.Inclusive.Blocked)
-	})},
+	}), weigh: func(u *analysis.Use) int64 { return int64(u.Time.Blocked) }},
+}
+
+// deadOf is what died in a generation of what a place made.
+func deadOf(generation int) func(*analysis.Use) int64 {
+	return func(u *analysis.Use) int64 { return int64(u.Dead[generation].Bytes) }
 }
 
 // Metrics returns the names of all metrics, in the order of the documentation.
@@ -168,82 +183,245 @@ func collections(s *analysis.Source) (n, all, most int64, err error) {
 	return n, all, most, err
 }
 
-// Judge returns a verdict for each limit, in their order. old is the baseline; nil: there is none. Errors are those of
-// reading the sessions, and of patterns.
+// Judge returns a verdict for each limit, in their order, and before them one on how the program ended, if the session
+// knows it. old is the baseline; nil: there is none. Errors are those of reading the sessions, and of patterns.
 func (b *Budget) Judge(ctx context.Context, s, old *session.Session) ([]Verdict, error) {
-	out := make([]Verdict, len(b.Limits))
+	out, err := b.judgeExit(s)
+	if err != nil {
+		return nil, err
+	}
+	nothing, err := recordedNothing(s)
+	if err != nil {
+		return nil, err
+	}
+	missing, err := b.missing(s)
+	if err != nil {
+		return nil, err
+	}
 	for i := range b.Limits {
 		l := &b.Limits[i]
-		v, err := l.judge(s, old, b)
+		v := Verdict{Title: l.titleAfter(b.AfterMark), Metric: l.Metric, State: Unknown, unit: l.metric.unit}
+		switch {
+		case nothing:
+			v.Why = "nothing was recorded: the session has neither an allocation nor a call"
+		case missing != "":
+			v.Why = missing
+		default:
+			v, err = l.judge(s, old, b)
+		}
 		if err == nil {
 			err = ctx.Err()
 		}
 		if err != nil {
 			return nil, fmt.Errorf("limit %s: %w", l.Title(), err)
 		}
-		out[i] = v
+		out = append(out, v)
 	}
 	return out, nil
 }
 
+// metricExit is the metric of the verdict on how the program ended; no limit has it.
+const metricExit = "exit_code"
+
+// judgeExit judges the exit code of the command. There is none if the program was attached to, or has not ended.
+func (b *Budget) judgeExit(s *session.Session) ([]Verdict, error) {
+	info, err := s.Info()
+	if err != nil {
+		return nil, err
+	}
+	code, err := strconv.ParseInt(info[session.KeyExitCode], 10, 32)
+	if err != nil {
+		return nil, nil
+	}
+	v := Verdict{Title: "exit code", Metric: metricExit, State: Held, Value: code, unit: count,
+		Why: fmt.Sprintf("the program ended with %d", code)}
+	allowed := b.AllowExit
+	if allowed == nil {
+		allowed = &[]int64{0}
+	}
+	if len(*allowed) > 0 && !slices.Contains(*allowed, code) {
+		v.State = Unknown
+		v.Why += ", so it may not have done all that the limits are for (allow_exit)"
+	}
+	return []Verdict{v}, nil
+}
+
+// recordedNothing reports whether a session has neither an allocation nor a call: a program of .NET that runs has some.
+func recordedNothing(s *session.Session) (bool, error) {
+	src, err := analysis.Open(s, analysis.Selection{})
+	if err != nil {
+		return false, err
+	}
+	objects, err := src.Total()
+	if err != nil || objects.Allocations > 0 {
+		return false, err
+	}
+	times, err := src.TotalTime()
+	return times.Calls == 0, err
+}
+
+// missing says what the filter of a budget selects by and the session does not have; "": nothing.
+func (b *Budget) missing(s *session.Session) (string, error) {
+	return missingTerm(s, analysis.Terms{Filter: b.Filter})
+}
+
+// missingTerm says which of terms matches nothing in a session; "": each matches something.
+func missingTerm(s *session.Session, terms analysis.Terms) (string, error) {
+	_, err := terms.Select(s)
+	var term *analysis.TermError
+	if errors.As(err, &term) && !term.Ambiguous {
+		return fmt.Sprintf("no %s of this session is called %s (renamed?)", term.What, term.Text), nil
+	}
+	return "", err
+}
+
 func (l *Limit) judge(s, old *session.Session, b *Budget) (Verdict, error) {
 	v := Verdict{Title: l.titleAfter(b.AfterMark), Metric: l.Metric, unit: l.metric.unit}
-	value, lost, err := l.measure(s, b)
-	switch {
-	case errors.Is(err, errAbsent):
-		v.State, v.Why = Unknown, "the session does not hold "+l.needs()+l.recorded()
-		return v, nil
-	case errors.Is(err, errDivided):
-		v.State, v.Why = Unknown, l.Metric+" is known only for whole processes, and the filter divides them"
-		return v, nil
-	case errors.Is(err, errNoTimes):
-		v.State, v.Why = Unknown, l.Metric+" is known neither by type nor between collections, which the filter needs"
+	if !l.Optional {
+		var err error
+		if v.Why, err = l.absentFrom(s, old, b); err != nil || v.Why != "" {
+			v.State = Unknown
+			return v, err
+		}
+	}
+	now, err := l.measure(s, b)
+	if why := l.unknown(err, "the session"); why != "" {
+		v.State, v.Why = Unknown, why
 		return v, nil
 	}
 	if err != nil {
 		return v, err
 	}
-	v.Value, v.Limit = value, l.max
+	v.Value, v.Limit = now.value, l.max
+	var before *measured
+	lost := now.lost
 	if l.hasGrowth {
 		if old == nil {
 			v.State, v.Why = Unknown, "it limits growth, and there is no baseline"
 			return v, nil
 		}
-		base, baseLost, err := l.measure(old, b)
-		if errors.Is(err, errAbsent) {
-			v.State, v.Why = Unknown, "the baseline does not hold "+l.needs()+l.recorded()
+		before, err = l.measure(old, b)
+		if why := l.unknown(err, "the baseline"); why != "" {
+			v.State, v.Why = Unknown, why
 			return v, nil
 		}
 		if err != nil {
 			return v, err
 		}
-		v.Baseline, v.HasBase, lost = base, true, lost || baseLost
-		allowed := base + max(int64(float64(base)*l.grow), l.floor)
+		v.Baseline, v.HasBase, lost = before.value, true, lost || before.lost
+		allowed := v.Baseline + max(int64(float64(v.Baseline)*l.grow), l.floor)
 		if !l.hasMax || allowed < v.Limit {
 			v.Limit = allowed
 		}
 	}
 	v.decide(lost)
-	return v, nil
+	if v.State == Broken {
+		v.Places, err = l.places(now, before)
+		v.tellPlaces()
+		v.Next = l.next(s, old, &v)
+	}
+	return v, err
 }
 
+// unknown says why a limit cannot be judged after an error of measuring; "": the error does not say it.
+func (l *Limit) unknown(err error, of string) string {
+	switch {
+	case errors.Is(err, errAbsent):
+		return of + " does not hold " + l.needs() + l.recorded()
+	case errors.Is(err, errDivided):
+		return l.Metric + " is known only for whole processes, and the filter divides them"
+	case errors.Is(err, errNoTimes):
+		return l.Metric + " is known neither by type nor between collections, which the filter needs"
+	}
+	return ""
+}
+
+// absentFrom says what a limit is about and the session does not have; "": it has all.
+func (l *Limit) absentFrom(s, old *session.Session, b *Budget) (string, error) {
+	if l.Mine {
+		if user, err := analysis.HasUserCode(s); err != nil || !user {
+			return "no module of this session is your code", err
+		}
+	}
+	why, err := missingTerm(s, l.terms())
+	if why == "" || err != nil || old == nil {
+		return why, err
+	}
+	before, err := l.measure(old, b)
+	if err != nil {
+		return why, nil // what cannot be measured helps nobody
+	}
+	name, err := l.renamed(s, old, b, before.value)
+	if err != nil || name == "" {
+		return why, err
+	}
+	return strings.TrimSuffix(why, " (renamed?)") + fmt.Sprintf(", and %s is new with the same %s, %s: renamed?", name,
+		l.Metric, l.metric.unit.print(before.value)), nil
+}
+
+// decide says what became of a limit, but for places.
 func (v *Verdict) decide(lost bool) {
 	against := ""
 	if v.HasBase {
 		against = fmt.Sprintf(", %s before", v.Print(v.Baseline))
 	}
+	within := fmt.Sprintf("%s of at most %s%s", v.Print(v.Value), v.Print(v.Limit), against)
 	switch {
 	case v.Value > v.Limit && v.HasBase && lost:
-		v.State, v.Why = Unknown, fmt.Sprintf("%s of at most %s%s; but a session has losses, so they cannot be "+
-			"compared", v.Print(v.Value), v.Print(v.Limit), against)
+		v.State, v.Why = Unknown, within+"; but a session has losses, so they cannot be compared"
 	case v.Value > v.Limit:
-		v.State, v.Why = Broken, fmt.Sprintf("%s of at most %s%s", v.Print(v.Value), v.Print(v.Limit), against)
+		v.State, v.Why = Broken, v.tooMuch()+against
 	case lost:
-		v.State, v.Why = Unknown, fmt.Sprintf("%s of at most %s%s; but a session has losses, so it can be more",
-			v.Print(v.Value), v.Print(v.Limit), against)
+		v.State, v.Why = Unknown, within+"; but a session has losses, so it can be more"
 	default:
-		v.State, v.Why = Held, fmt.Sprintf("%s of at most %s%s", v.Print(v.Value), v.Print(v.Limit), against)
+		v.State, v.Why = Held, within
 	}
+}
+
+// tooMuch says how much more than is allowed there is.
+func (v *Verdict) tooMuch() string {
+	value := v.Print(v.Value)
+	if v.Metric == metricFindings {
+		value = fmt.Sprintf("%s places", value)
+		if v.Value == 1 {
+			value = "1 place"
+		}
+	}
+	if v.Limit == 0 {
+		return value + ", and none is allowed"
+	}
+	return fmt.Sprintf("%s, and %s are allowed (%s too much)", value, v.Print(v.Limit),
+		q.PercentOf(q.Count(v.Value-v.Limit), q.Count(v.Limit)))
+}
+
+// tellPlaces adds the first place to the reason.
+func (v *Verdict) tellPlaces() {
+	if len(v.Places) == 0 {
+		return
+	}
+	what := "Most: "
+	switch {
+	case v.Metric == metricFindings:
+		what = "First: "
+	case v.HasBase:
+		what = "Most of the growth: "
+	}
+	v.Why += ". " + what + v.Places[0].describe(v.unit)
+}
+
+// next is a command that shows more of what is broken.
+func (l *Limit) next(s, old *session.Session, v *Verdict) string {
+	switch {
+	case l.metric.whole:
+		return shell.Line([]string{"clrprof", "report", s.Path(), "gcs"})
+	case l.metric.finds:
+		return shell.Line([]string{"clrprof", "report", s.Path(), "rules"})
+	case v.HasBase:
+		return shell.Line([]string{"clrprof", "diff", old.Path(), s.Path(), "lines"})
+	case len(v.Places) == 0:
+		return ""
+	}
+	return shell.Line([]string{"clrprof", "report", s.Path(), "function", v.Places[0].Function})
 }
 
 // titleAfter is the title, with the mark after which things count.
@@ -275,8 +453,14 @@ func (l *Limit) recorded() string {
 	return ": clrprof run --lifetime records it"
 }
 
-// findings counts the places that break the rules of the limit.
-func (l *Limit) findings(src *analysis.Source) (int64, error) {
+// metricCalls is the name of the metric of calls.
+const metricCalls = "calls"
+
+// metricFindings is the name of the metric of what rules find.
+const metricFindings = "findings"
+
+// findings returns what the rules of the limit find.
+func (l *Limit) findings(src *analysis.Source) (*rules.Result, error) {
 	var disabled []string
 	if len(l.Rules) > 0 {
 		disabled = slices.DeleteFunc(rules.IDs(), func(id string) bool { return slices.Contains(l.Rules, id) })
@@ -284,11 +468,11 @@ func (l *Limit) findings(src *analysis.Source) (int64, error) {
 	found, err := rules.Judge(src, disabled)
 	switch {
 	case err != nil:
-		return 0, err
+		return nil, err
 	case len(l.Rules) > 0 && len(found.Unjudged) > 0:
-		return 0, errAbsent
+		return nil, errAbsent
 	}
-	return int64(len(found.Findings) + found.Hidden), nil
+	return found, nil
 }
 
 // only are the terms that hold for all limits, but for the mark.
@@ -317,57 +501,80 @@ func (b *Budget) Notes(s *session.Session) ([]string, error) {
 	return sel.Notes(s, "")
 }
 
-// measure returns the value of the metric in what a budget is about, and whether some of that may be missing.
-func (l *Limit) measure(s *session.Session, b *Budget) (value int64, lost bool, err error) {
-	terms := analysis.Terms{Processes: l.Processes, Threads: l.Threads, Modules: l.Modules, Namespaces: l.Namespaces,
-		Functions: l.Functions, Types: l.Types, Focus: l.Focus, Filter: l.Filter, MayMiss: true}
+// terms are what a limit selects by itself, but for user code.
+func (l *Limit) terms() analysis.Terms {
+	return analysis.Terms{Processes: l.Processes, Threads: l.Threads, Modules: l.Modules, Namespaces: l.Namespaces,
+		Functions: l.Functions, Types: l.Types, Focus: l.Focus, Filter: l.Filter}
+}
+
+// measured is what a session has of what a limit is about.
+type measured struct {
+	value int64
+	lost  bool             // some of it may be missing
+	src   *analysis.Source // what is selected
+	found *rules.Result    // of findings
+}
+
+// measure returns the value of the metric in what a limit is about. What it names need not be there.
+func (l *Limit) measure(s *session.Session, b *Budget) (*measured, error) {
+	terms := l.terms()
+	terms.MayMiss = true
 	if l.Mine {
-		names, err := userModules(s)
+		modules, err := userModules(s)
 		if err != nil {
-			return 0, false, err
+			return nil, err
 		}
-		if len(names) == 0 {
-			return 0, false, nil
+		if len(modules) == 0 {
+			return l.none(s)
 		}
-		terms.Focus = append(names, terms.Focus...)
+		terms.Focus = append(modules, terms.Focus...)
 	}
 	only, err := b.only(s)
 	if err != nil {
-		return 0, false, err
+		return nil, err
 	}
 	if b.AfterMark != "" {
 		from, _, err := analysis.BetweenMarks(s, b.AfterMark, "")
 		if err != nil {
-			return 0, false, fmt.Errorf("session %s: %w", s.Path(), err)
+			return nil, fmt.Errorf("session %s: %w", s.Path(), err)
 		}
 		only = only.And(analysis.Terms{From: from})
 	}
 	sel, err := terms.And(only).Select(s)
 	if err != nil {
-		return 0, false, err
+		return nil, err
 	}
 	if l.metric.whole && sel.Divides() {
-		return 0, false, errDivided
+		return nil, errDivided
 	}
 	if l.metric.times && !sel.HasTimes() {
-		return 0, false, errNoTimes
+		return nil, errNoTimes
 	}
-	src, err := analysis.Open(s, sel)
-	if err != nil {
-		return 0, false, absent(err)
+	m := &measured{}
+	if m.src, err = analysis.Open(s, sel); err != nil {
+		return nil, absent(err)
 	}
-	measured := l.metric.value
 	if l.metric.finds {
-		measured = l.findings
+		if m.found, err = l.findings(m.src); err == nil {
+			m.value = int64(len(m.found.Findings) + m.found.Hidden)
+		}
+	} else {
+		m.value, err = l.metric.value(m.src)
 	}
-	if value, err = measured(src); err != nil {
-		return 0, false, absent(err)
+	if err != nil {
+		return nil, absent(err)
 	}
 	losses, err := s.Losses()
 	for _, loss := range losses {
-		lost = lost || loss.IsMissing() && sel.HasProcess(loss.Process)
+		m.lost = m.lost || loss.IsMissing() && sel.HasProcess(loss.Process)
 	}
-	return value, lost, err
+	return m, err
+}
+
+// none is measured where nothing is selected.
+func (l *Limit) none(s *session.Session) (*measured, error) {
+	src, err := analysis.Open(s, analysis.Selection{})
+	return &measured{src: src, found: &rules.Result{}}, err
 }
 
 // absent replaces the errors that mean that a session was recorded without a set of data.

@@ -10,12 +10,13 @@ import (
 func TestHostileNames(t *testing.T) {
 	const name = "limit\n::set-output name=token::stolen\r\n\x1b[2J\u202e"
 	verdicts := []Verdict{
-		{Title: name, Metric: "bytes", State: Broken, Why: name},
+		{Title: name, Metric: "bytes", State: Broken, Why: name, Next: name, Places: []Place{{Name: name, Function: name,
+			File: "/src/" + name, Line: 3, Types: []string{name}, By: name}, {Name: name, Evidence: name}}},
 		{Title: name, Metric: "bytes", State: Unknown, Why: name},
 	}
 	for _, format := range Formats() {
 		var out strings.Builder
-		if err := Write(&out, format, verdicts, []string{name}); err != nil {
+		if err := Write(&out, format, verdicts, Around{Notes: []string{name}, Root: "/src"}); err != nil {
 			t.Fatal(err)
 		}
 		for line := range strings.Lines(out.String()) {

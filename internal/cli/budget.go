@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"path/filepath"
 	"slices"
 
 	"github.com/spf13/cobra"
@@ -29,6 +30,8 @@ const maxBudget = 1 << 20
 // budgetFlags are the flags of the check command.
 type budgetFlags struct {
 	file, baseline, format, afterMark string
+	sourceRoot                        string
+	optional                          bool // the baseline need not be there
 	only                              selectionFlags
 	unfinished                        unfinishedFlags
 }
@@ -42,6 +45,7 @@ func newBudgetCommand(e *environment) *cobra.Command {
 			"whole program or of some code, absolute or against a baseline (docs/budgets.md). Exit code 0: all\n" +
 			"limits are held; 1: one is broken; 2: none is known to be broken, but one cannot be checked.",
 		Example: "  clrprof check app.clrprof --budget budget.toml\n" +
+			"  clrprof check new.clrprof --budget budget.toml --baseline main.clrprof --baseline-optional --format github\n" +
 			"  clrprof check new.clrprof --budget budget.toml --baseline old.clrprof --format junit > budget.xml\n" +
 			"  clrprof check app.clrprof --budget budget.toml --after-mark 'after warm-up'\n" +
 			"  clrprof check app.clrprof --budget budget.toml --filter orders.filter --process Worker\n" +
@@ -52,9 +56,12 @@ func newBudgetCommand(e *environment) *cobra.Command {
 	f := cmd.Flags()
 	f.StringVar(&b.file, "budget", "", "the file with the limits")
 	f.StringVar(&b.baseline, "baseline", "", "the session that growth is measured against")
+	f.BoolVar(&b.optional, "baseline-optional", false, "if there is no baseline yet, check the limits that need none")
 	f.StringVar(&b.afterMark, "after-mark", "", "only what was recorded after this mark, given by name or #ID, "+
 		"such as the end of a warm-up (default: after_mark of the file)")
 	f.StringVar(&b.format, "format", "text", "text, json, junit (test results), github (annotations), markdown")
+	f.StringVar(&b.sourceRoot, "source-root", "", "the root of the repository, to which paths in annotations are "+
+		"relative (default: the current directory)")
 	b.only.addLimits(cmd)
 	b.unfinished.addNoWait(cmd)
 	offerNames(cmd, map[string]string{"after-mark": "mark"})
@@ -81,11 +88,11 @@ func (b *budgetFlags) run(e *environment, cmd *cobra.Command, path string) error
 		return readError(err)
 	}
 	defer s.Close()
-	var old *session.Session
-	if b.baseline != "" {
-		if old, err = b.unfinished.open(cmd.Context(), e, b.baseline); err != nil {
-			return readError(err)
-		}
+	old, first, err := b.openBaseline(cmd.Context(), e)
+	if err != nil {
+		return err
+	}
+	if old != nil {
 		defer old.Close()
 	}
 	limits.AfterMark = cmp.Or(b.afterMark, limits.AfterMark)
@@ -96,6 +103,10 @@ func (b *budgetFlags) run(e *environment, cmd *cobra.Command, path string) error
 	notes, err := limits.Notes(s)
 	if err != nil {
 		return readError(known(err))
+	}
+	if first && limits.LimitsGrowth() {
+		limits.LeaveOutGrowth()
+		notes = append(notes, fmt.Sprintf("There is no baseline %s yet: limits on growth are left out.", b.baseline))
 	}
 	if old != nil && !limits.LimitsGrowth() {
 		notes = append(notes, "The baseline is compared with nothing: no limit has grow.")
@@ -109,7 +120,11 @@ func (b *budgetFlags) run(e *environment, cmd *cobra.Command, path string) error
 	if err != nil {
 		return readError(known(err))
 	}
-	if err := budget.Write(e.stdout, b.format, verdicts, notes); err != nil {
+	root, err := filepath.Abs(b.sourceRoot)
+	if err != nil {
+		root = "" // without a current directory nothing is below it
+	}
+	if err := budget.Write(e.stdout, b.format, verdicts, budget.Around{Notes: notes, Root: root}); err != nil {
 		return written(err)
 	}
 	switch {
@@ -119,6 +134,23 @@ func (b *budgetFlags) run(e *environment, cmd *cobra.Command, path string) error
 		return statusError(exitUnknown)
 	}
 	return nil
+}
+
+// openBaseline opens the baseline, if one was named. first: it is not there, and need not be.
+func (b *budgetFlags) openBaseline(ctx context.Context, e *environment) (old *session.Session, first bool, err error) {
+	if b.baseline == "" {
+		if b.optional {
+			return nil, false, usage("--baseline-optional needs --baseline OLD")
+		}
+		return nil, false, nil
+	}
+	if _, err := os.Stat(b.baseline); b.optional && errors.Is(err, fs.ErrNotExist) {
+		return nil, true, nil
+	}
+	if old, err = b.unfinished.open(ctx, e, b.baseline); err != nil {
+		return nil, false, readError(err)
+	}
+	return old, false, nil
 }
 
 // tellDifferences says what else differs between the sessions that growth is measured by: text and Markdown have it

@@ -58,6 +58,7 @@ programs:
 policy:
 atomicfile:
 secrets:
+sourceroot:
 collect: secrets
 report: secrets
 cli: secrets
@@ -113,7 +114,7 @@ export/trace: analysis calltrace session
 export/vsperf: analysis report
 export/document: analysis report report/encode report/words session
 mcp: analysis openfile quantity report report/encode report/text report/words rules session
-budget: analysis openfile quantity rules session usercode
+budget: analysis openfile quantity report/names rules session shell sourceroot usercode
 export/speedscope: analysis session
 export/sarif: analysis quantity rules session
 web: analysis openfile quantity report report/encode report/sheet report/text report/words session shell
