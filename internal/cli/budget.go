@@ -120,11 +120,8 @@ func (b *budgetFlags) run(e *environment, cmd *cobra.Command, path string) error
 	if err != nil {
 		return readError(known(err))
 	}
-	root, err := filepath.Abs(b.sourceRoot)
-	if err != nil {
-		root = "" // without a current directory nothing is below it
-	}
-	if err := budget.Write(e.stdout, b.format, verdicts, budget.Around{Notes: notes, Root: root}); err != nil {
+	around := budget.Around{Notes: notes, Root: absolute(b.sourceRoot)}
+	if err := budget.Write(e.stdout, b.format, verdicts, around); err != nil {
 		return written(err)
 	}
 	switch {
@@ -166,6 +163,15 @@ func (b *budgetFlags) tellDifferences(e *environment, notes *[]string, old, s *s
 		tell(e, differ)
 	}
 	return nil
+}
+
+// absolute makes a path absolute; "" is the current directory.
+func absolute(dir string) string {
+	path, err := filepath.Abs(dir)
+	if err != nil {
+		return "" // without a current directory nothing is below it
+	}
+	return path
 }
 
 func readBudget(path string) (string, error) {

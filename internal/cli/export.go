@@ -51,6 +51,8 @@ type exportOptions struct {
 	minShare  float64 // percent; of html
 	shape     *shapeFlags
 	disabled  []string // ids of rules; of sarif
+	// sourceRoot is the root of the sources, of sarif; "": the current directory.
+	sourceRoot string
 }
 
 var exportFormats = []exportFormat{
@@ -73,7 +75,8 @@ var exportFormats = []exportFormat{
 		return document.Write(w, s, o.selection, document.Options{Tree: o.shape.tree(), Threads: o.shape.threads()})
 	}},
 	{name: "sarif", extension: ".sarif", write: func(w io.Writer, s *session.Session, o exportOptions) error {
-		return sarif.Write(w, s, o.selection, o.disabled)
+		return sarif.Write(w, s, sarif.Options{Selection: o.selection, Disabled: o.disabled, Version: Version,
+			Root: absolute(o.sourceRoot)})
 	}},
 	{name: "csv", reports: vsperf.CSV},
 	{name: "xml", reports: vsperf.XML},
@@ -99,6 +102,7 @@ const offlineShare = 0.1
 type exportFlags struct {
 	format, output, value, sampleTypes string
 	reports, labels, disabled          []string
+	sourceRoot                         string
 	force                              bool
 	only                               selectionFlags
 	unfinished                         unfinishedFlags
@@ -148,6 +152,8 @@ func (x *exportFlags) flags(cmd *cobra.Command) {
 	f.StringSliceVar(&x.labels, "labels", nil, "pprof: the labels of samples, separated by commas: "+
 		strings.Join(pprof.Labels(), ", ")+"; or none (default: all)")
 	f.StringSliceVar(&x.disabled, "disable", nil, "sarif: rules that are not applied, by id, separated by commas")
+	f.StringVar(&x.sourceRoot, "source-root", "", "sarif: the root of the repository, to which paths are relative "+
+		"(default: the current directory)")
 	f.StringVarP(&x.output, "output", "o", "",
 		"the file to write; - for standard output (default: the session's name with the format's extension)")
 	f.StringSliceVar(&x.reports, "summary", []string{allReports},
@@ -214,7 +220,7 @@ func (x *exportFlags) run(ctx context.Context, e *environment, path string) erro
 	if err != nil {
 		return readError(known(err))
 	}
-	o := exportOptions{sel, x.value, asked, offlineShare, &x.shape, x.disabled}
+	o := exportOptions{sel, x.value, asked, offlineShare, &x.shape, x.disabled, x.sourceRoot}
 	if x.minShareGiven {
 		o.minShare = x.shape.share
 	}
@@ -279,6 +285,9 @@ func (x *exportFlags) check(chosen exportFormat) error {
 	}
 	if len(x.disabled) > 0 && chosen.name != "sarif" {
 		return usage("--disable is for the format sarif")
+	}
+	if x.sourceRoot != "" && chosen.name != "sarif" {
+		return usage("--source-root is for the format sarif")
 	}
 	return checkRules(x.disabled)
 }

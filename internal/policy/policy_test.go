@@ -116,7 +116,7 @@ export/document: analysis report report/encode report/words session
 mcp: analysis openfile quantity report report/encode report/text report/words rules session
 budget: analysis openfile quantity report/names rules session shell sourceroot usercode
 export/speedscope: analysis session
-export/sarif: analysis quantity rules session
+export/sarif: analysis rules session sourceroot
 web: analysis openfile quantity report report/encode report/sheet report/text report/words session shell
 top: live quantity report/text session
 cli: export/sarif redact rules

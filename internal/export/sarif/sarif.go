@@ -15,6 +15,7 @@ import (
 	"github.com/clrprof/clrprof/internal/analysis"
 	"github.com/clrprof/clrprof/internal/rules"
 	"github.com/clrprof/clrprof/internal/session"
+	"github.com/clrprof/clrprof/internal/sourceroot"
 )
 
 const (
@@ -34,15 +35,23 @@ type (
 		Tool struct {
 			Driver driver `json:"driver"`
 		} `json:"tool"`
-		Properties *bag     `json:"properties,omitempty"`
-		ColumnKind string   `json:"columnKind"`
-		Results    []result `json:"results"`
+		Properties *bag   `json:"properties,omitempty"`
+		ColumnKind string `json:"columnKind"`
+		// Bases say where the root of the sources is: only that it is, or where it was when this was written.
+		Bases   map[string]artifact `json:"originalUriBaseIds"`
+		Results []result            `json:"results"`
 	}
 	bag struct {
 		Disabled []string `json:"disabledRules"`
 	}
+	artifact struct {
+		URI    string   `json:"uri,omitempty"`
+		Base   string   `json:"uriBaseId,omitempty"`
+		Detail *message `json:"description,omitempty"`
+	}
 	driver struct {
 		Name           string `json:"name"`
+		Version        string `json:"version"`
 		InformationURI string `json:"informationUri"`
 		Rules          []rule `json:"rules"`
 	}
@@ -52,6 +61,7 @@ type (
 	rule struct {
 		ID            string  `json:"id"`
 		Short         message `json:"shortDescription"`
+		Full          message `json:"fullDescription"`
 		Help          message `json:"help"`
 		Configuration struct {
 			Level string `json:"level"`
@@ -77,10 +87,8 @@ type (
 		Logical  []logical `json:"logicalLocations"`
 	}
 	physical struct {
-		Artifact struct {
-			URI string `json:"uri"`
-		} `json:"artifactLocation"`
-		Region region `json:"region"`
+		Artifact artifact `json:"artifactLocation"`
+		Region   region   `json:"region"`
 	}
 	region struct {
 		StartLine   int64 `json:"startLine"`
@@ -97,10 +105,22 @@ type (
 // levels are the words of the format for severities.
 var levels = map[rules.Severity]string{rules.Warning: "warning", rules.Information: "note"}
 
-// Write writes what rules, but those that are disabled by id, find in the part of s that is selected. Errors are those
-// of reading s, of the selection, and of w.
-func Write(w io.Writer, s *session.Session, sel analysis.Selection, disabled []string) error {
-	src, err := analysis.Open(s, sel)
+// Options say what is written, and how.
+type Options struct {
+	Selection analysis.Selection
+	Disabled  []string // ids of rules
+	Version   string   // of the program that writes
+	Root      string   // of the sources; see sourceroot.Relative
+}
+
+// sourceBase is the name of the root of the sources, as code scanning services know it.
+const sourceBase = "%SRCROOT%"
+
+// Write writes what rules find in the part of s that is selected. Files below the root of the sources are relative to
+// it. Errors are those of reading s, of the selection, and of w.
+func Write(w io.Writer, s *session.Session, o Options) error {
+	disabled := o.Disabled
+	src, err := analysis.Open(s, o.Selection)
 	if err != nil {
 		return err
 	}
@@ -114,19 +134,23 @@ func Write(w io.Writer, s *session.Session, sel analysis.Selection, disabled []s
 	}
 	out := log{Schema: schema, Version: version, Runs: make([]run, 1)}
 	r := &out.Runs[0]
-	r.Tool.Driver, r.ColumnKind, r.Results = driver{Name: "clrprof", InformationURI: home}, "utf16CodeUnits", []result{}
+	r.Tool.Driver = driver{Name: "clrprof", Version: o.Version, InformationURI: home}
+	r.ColumnKind, r.Results = "utf16CodeUnits", []result{}
+	r.Bases = map[string]artifact{sourceBase: {Detail: &message{"The root of the sources."}}}
 	if len(disabled) > 0 {
 		r.Properties = &bag{disabled}
 	}
 	index := map[string]int{}
 	for i, known := range rules.All() {
 		index[known.ID] = i
-		described := rule{ID: known.ID, Short: message{known.Title}, Help: message{known.Advice}}
+		described := rule{ID: known.ID, Short: message{known.Title},
+			Full: message{known.Title + ". There is a finding from: " + known.Floor() + "."},
+			Help: message{known.Advice}}
 		described.Configuration.Level = levels[known.Severity]
 		r.Tool.Driver.Rules = append(r.Tool.Driver.Rules, described)
 	}
 	for i := range found.Findings {
-		r.Results = append(r.Results, resultOf(&found.Findings[i], names, index))
+		r.Results = append(r.Results, resultOf(&found.Findings[i], names, index, o.Root))
 	}
 	encoder := json.NewEncoder(w)
 	encoder.SetEscapeHTML(false)
@@ -137,8 +161,8 @@ func Write(w io.Writer, s *session.Session, sel analysis.Selection, disabled []s
 	return nil
 }
 
-// resultOf is the result of a finding.
-func resultOf(f *rules.Finding, n *rules.SessionNames, index map[string]int) result {
+// resultOf is the result of a finding, with files relative to root.
+func resultOf(f *rules.Finding, n *rules.SessionNames, index map[string]int, root string) result {
 	place := n.Function(f.From.Function)
 	out := result{RuleID: f.Rule.ID, RuleIndex: index[f.Rule.ID], Level: levels[f.Rule.Severity],
 		Message:      message{fmt.Sprintf("%s: %s. %s", f.Rule.Title, f.Evidence(n), f.Rule.Advice)},
@@ -150,13 +174,22 @@ func resultOf(f *rules.Finding, n *rules.SessionNames, index map[string]int) res
 	at := location{Logical: []logical{{place, "function"}}}
 	if line, file := n.Position(f.From); line != nil {
 		at.Physical = &physical{Region: region{line.LineBegin, line.ColumnBegin, line.LineEnd, line.ColumnEnd}}
-		at.Physical.Artifact.URI = uri(file)
+		at.Physical.Artifact = artifactOf(file, root)
 		if function := n.FunctionRow(f.From.Function); function != nil && line.ID != 0 {
 			out.Fingerprints["place/v1"] = fmt.Sprintf("%s %s:%+d", f.Rule.ID, place, line.LineBegin-function.Line)
 		}
 	}
 	out.Locations = []location{at}
 	return out
+}
+
+// artifactOf names a source file.
+func artifactOf(file, root string) artifact {
+	relative, below := sourceroot.Relative(file, root)
+	if below {
+		return artifact{URI: uri(relative), Base: sourceBase}
+	}
+	return artifact{URI: uri(file)}
 }
 
 // uri makes a URI of a path as compilers write it into symbols.

@@ -3,13 +3,15 @@ package sarif
 import (
 	"bytes"
 	"encoding/json"
+	"flag"
+	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/clrprof/clrprof/internal/analysis"
 	"github.com/clrprof/clrprof/internal/analysis/analysistest"
 	"github.com/clrprof/clrprof/internal/rules"
 	"github.com/clrprof/clrprof/internal/session/sessiontest"
@@ -21,7 +23,7 @@ func written(t *testing.T, b *sessiontest.Builder, disabled ...string) log {
 	s := analysistest.Open(t, b, filepath.Join(t.TempDir(), "s"))
 	var first, second bytes.Buffer
 	for _, out := range []*bytes.Buffer{&first, &second} {
-		if err := Write(out, s, analysis.Selection{}, disabled); err != nil {
+		if err := Write(out, s, Options{Disabled: disabled, Version: "1.2.3", Root: "/src/Till"}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -57,7 +59,13 @@ func TestWrite(t *testing.T) {
 	}
 	run := out.Runs[0]
 	var ids, found []string
+	if run.Tool.Driver.Version != "1.2.3" || run.Bases[sourceBase].Detail == nil {
+		t.Errorf("%+v, %+v", run.Tool.Driver, run.Bases)
+	}
 	for _, r := range run.Tool.Driver.Rules {
+		if r.Full.Text == "" || r.Short.Text == "" || r.Help.Text == "" {
+			t.Errorf("%s has no description", r.ID)
+		}
 		ids = append(ids, r.ID)
 	}
 	if diff := cmp.Diff(rules.IDs(), ids); diff != "" {
@@ -70,19 +78,21 @@ func TestWrite(t *testing.T) {
 		}
 		at := r.Fingerprints["place/v1"]
 		if len(r.Locations) > 0 && r.Locations[0].Physical != nil {
-			at += " " + r.Locations[0].Physical.Artifact.URI
+			if at += " " + r.Locations[0].Physical.Artifact.URI; r.Locations[0].Physical.Artifact.Base != sourceBase {
+				t.Errorf("%s is below no base", at)
+			}
 		}
 		found = append(found, at)
 	}
 	if diff := cmp.Diff([]string{
-		"boxing Till.Receipt.Build(int):+4 file:///src/Till/Receipt.cs",
-		"boxing-keys Till.Program.Main():+3 file:///src/Till/Program.cs",
-		"equality-allocates Till.Item.GetHashCode():+2 file:///src/Till/Item.cs",
-		"exceptions Till.Program.Main():+4 file:///src/Till/Program.cs",
-		"gc-time Till.Receipt.Build(int):+2 file:///src/Till/Receipt.cs", "many-gen2-deaths Till.Program.Main():+5 file:///src/Till/Program.cs",
-		"mid-life Till.Program.Main():+5 file:///src/Till/Program.cs",
-		"string-concat Till.Receipt.Build(int):+2 file:///src/Till/Receipt.cs",
-		"just-above-loh Till.Program.Main():+5 file:///src/Till/Program.cs",
+		"boxing Till.Receipt.Build(int):+4 Receipt.cs",
+		"boxing-keys Till.Program.Main():+3 Program.cs",
+		"equality-allocates Till.Item.GetHashCode():+2 Item.cs",
+		"exceptions Till.Program.Main():+4 Program.cs",
+		"gc-time Till.Receipt.Build(int):+2 Receipt.cs", "many-gen2-deaths Till.Program.Main():+5 Program.cs",
+		"mid-life Till.Program.Main():+5 Program.cs",
+		"string-concat Till.Receipt.Build(int):+2 Receipt.cs",
+		"just-above-loh Till.Program.Main():+5 Program.cs",
 	}, found); diff != "" {
 		t.Errorf("(-want +have)\n%s", diff)
 	}
@@ -108,6 +118,34 @@ func TestURI(t *testing.T) {
 	} {
 		if have := uri(path); have != want {
 			t.Errorf("%q: %q, want %q", path, have, want)
+		}
+	}
+}
+
+var validator = flag.String("validator", "", "the program Sarif.Multitool of @microsoft/sarif-multitool-linux")
+
+// TestValidator: Microsoft's validator has no error and no warning, also by the rules of GitHub's code scanning.
+func TestValidator(t *testing.T) {
+	if *validator == "" {
+		t.Skip("needs -args -validator PATH; see docs/testing.md")
+	}
+	for name, build := range map[string]func() *sessiontest.Builder{"broken": sessiontest.Broken,
+		"empty": sessiontest.Empty, "aging": sessiontest.Aging, "kitchen": sessiontest.Kitchen} {
+		s := analysistest.Open(t, build(), filepath.Join(t.TempDir(), "s"))
+		file := filepath.Join(t.TempDir(), name+".sarif")
+		out, err := os.Create(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := Write(out, s, Options{Version: "1.2.3", Root: "/src/Till"}); err != nil {
+			t.Fatal(err)
+		}
+		if err := out.Close(); err != nil {
+			t.Fatal(err)
+		}
+		said, err := exec.Command(*validator, "validate", file, "--rule-kind", "Sarif;Ghas").CombinedOutput()
+		if err != nil || bytes.Contains(said, []byte(": error ")) || bytes.Contains(said, []byte(": warning ")) {
+			t.Errorf("%s: %v\n%s", name, err, said)
 		}
 	}
 }
