@@ -88,6 +88,7 @@ type resolving struct {
 	done chan struct{}                         // closed at the end
 	all  chan *session.Session                 // the session once all is written to it; closed: it is not to be had
 	tell atomic.Pointer[func(done, total int)] // how far it is, to who waits for it; nil: nobody does
+	read *session.Session                      // what was received from all
 	out  symbols.Output
 	err  error // they were not looked for
 }
@@ -96,7 +97,7 @@ type resolving struct {
 func startResolving(s *session.Session) *resolving {
 	r := &resolving{done: make(chan struct{}), all: make(chan *session.Session, 1)}
 	in, err := symbols.Read(s)
-	in.Allocated = r.allocated
+	in.Allocated, in.CalledFrom = r.allocated, r.calledFrom
 	if err == nil {
 		in.Mine, err = mine(s)
 	}
@@ -118,11 +119,29 @@ func startResolving(s *session.Session) *resolving {
 
 // allocated waits until the session has all objects, and reads those of some functions: see symbols.Input.
 func (r *resolving) allocated(functions map[session.FunctionID]bool) map[session.FunctionID]map[session.TypeID]bool {
-	s, ok := <-r.all
-	if !ok {
+	s := r.whole()
+	if s == nil {
 		return nil
 	}
 	return symbols.AllocatedBy(s, functions)
+}
+
+// calledFrom waits likewise, and reads what happened at some return addresses.
+func (r *resolving) calledFrom(
+	at map[session.InstructionID]bool) map[session.InstructionID]symbols.CalledFrom {
+	s := r.whole()
+	if s == nil {
+		return nil
+	}
+	return symbols.ReadCalledFrom(s, at)
+}
+
+// whole waits until the session has all that was recorded; nil: it is not to be had. Only the search calls it.
+func (r *resolving) whole() *session.Session {
+	if r.read == nil {
+		r.read = <-r.all
+	}
+	return r.read
 }
 
 // abandon ends the search, of which nobody wants to know the result.

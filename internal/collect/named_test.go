@@ -31,7 +31,7 @@ func TestNamed(t *testing.T) {
 		if err != nil {
 			t.Error(err)
 		}
-		in.Allocated = nil // a function
+		in.Allocated, in.CalledFrom = nil, nil // functions
 		shown = append(shown, in)
 	})
 	r.sync(4000)
@@ -47,7 +47,7 @@ func TestNamed(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	in.Allocated = nil
+	in.Allocated, in.CalledFrom = nil, nil
 	if len(shown) != 1 || cmp.Diff(in, shown[0]) != "" || len(in.Functions) == 0 || len(in.Instructions) == 0 {
 		t.Errorf("shown %d times (-in the end +shown):\n%s", len(shown), cmp.Diff([]symbols.Input{in}, shown))
 	}

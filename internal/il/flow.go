@@ -33,15 +33,24 @@ type flow[V comparable] struct {
 	saved     map[int][]V // stacks by the offset that is jumped to
 	values    int         // in saved
 	starts    []bool      // of instructions, by offset
+	empty     int         // the last offset at which nothing was on the stack
+	joined    bool        // since then something was there where a branch leads
 }
 
 // follow walks through a body. Its errors say that the code breaks the format, contradicts itself, or is too large;
 // then nothing is known.
 func follow[V comparable](body *Body, signature Calls, d domain[V]) error {
+	return newFlow(body, signature, d).follow(body)
+}
+
+func newFlow[V comparable](body *Body, signature Calls, d domain[V]) *flow[V] {
+	return &flow[V]{domain: d, signature: signature, saved: map[int][]V{}, starts: make([]bool, len(body.Code))}
+}
+
+func (f *flow[V]) follow(body *Body) error {
 	if len(body.Code) > maxCode {
 		return fmt.Errorf("%d bytes of code: %w", len(body.Code), ErrInvalid)
 	}
-	f := &flow[V]{domain: d, signature: signature, saved: map[int][]V{}, starts: make([]bool, len(body.Code))}
 	for _, c := range body.Clauses {
 		var exception []V
 		if c.Kind == Catch || c.Kind == Filter {
@@ -73,10 +82,14 @@ func (f *flow[V]) walk(body *Body) error {
 				return fmt.Errorf("at %d: depth %d and %d: %w", at, len(f.stack), len(stack), ErrInvalid)
 			}
 			f.stack = append(f.stack[:0], stack...)
+			f.joined = true
 		} else if !reached {
 			f.stack = f.stack[:0]
 		}
 		f.starts[at] = true
+		if len(f.stack) == 0 {
+			f.empty, f.joined = at, false
+		}
 		i, err := Read(body.Code, at)
 		if err != nil {
 			return err

@@ -23,6 +23,7 @@ const (
 	OpNewobj      = 0x73
 	OpLdstr       = 0x72
 	OpThrow       = 0x7A
+	OpBox         = 0x8C
 	OpNewarr      = 0x8D
 	opStelemI     = 0x9B // the first of those that know their type
 	opStelemRef   = 0xA2 // the last

@@ -26,6 +26,9 @@ type Input struct {
 	// Allocated returns the types of the objects that some functions made themselves, by function; nil: that is not
 	// known, and so not what is made for params of a type that depends on type arguments. It is called at most once.
 	Allocated func(functions map[session.FunctionID]bool) map[session.FunctionID]map[session.TypeID]bool
+	// CalledFrom returns what happened at some return addresses; nil: that is not known, and what the runtime's map has
+	// as one statement is on the first line of it. It is called at most once.
+	CalledFrom func(instructions map[session.InstructionID]bool) map[session.InstructionID]CalledFrom
 	// Mine says which modules are the user's own by --mine; nil: none is by that.
 	Mine func(module string) bool
 }

@@ -21,6 +21,7 @@
 //	member.go     the parts of a function's name
 //	signature.go  parameter lists
 //	lines.go      native offset → IL offset → sequence point
+//	calls.go      the calls in one place of the runtime's map, by what was called
 //	module.go     assemblies, PDBs, and whether they are the right ones
 //	bundled.go    those inside single-file applications
 //

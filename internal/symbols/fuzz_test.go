@@ -51,6 +51,14 @@ func FuzzResolve(f *testing.F) {
 		// Without recorded names those of the file are used.
 		in.Functions = append(in.Functions, session.Function{ID: 100, Module: 1, Token: 0x06000002,
 			Kind: session.FunctionMethod})
+		in.CalledFrom = func(at map[session.InstructionID]bool) map[session.InstructionID]symbols.CalledFrom {
+			called := map[session.InstructionID]symbols.CalledFrom{}
+			for id := range at {
+				called[id] = symbols.CalledFrom{Functions: []session.FunctionID{session.FunctionID(id%16) + 1, 100},
+					Types: []session.TypeID{session.TypeID(id % 9)}}
+			}
+			return called
+		}
 		out := symbols.Resolve(in, memory{"/x.dll": dll}.open, nil)
 		for _, fn := range out.Functions {
 			checkName(t, fn.Name)

@@ -25,6 +25,9 @@ const (
 	// maxObjects their number in it. Methods that people write have some ten.
 	maxBody    = 1 << 20
 	maxObjects = 1 << 12
+	// maxRun bounds the calls in what the runtime's map has as one statement, and
+	// the return addresses there: their lines are not looked for if there are more.
+	maxRun = 1 << 8
 	// maxRoutes bounds the routes of one function that are named, and maxGroups the
 	// groups of routes within each other. People write two or three. maxGiven bounds
 	// the ways that are followed from one builder of routes to where it is from.

@@ -137,6 +137,12 @@ func (s *source) place(function session.FunctionID, p ppdb.SequencePoint) place 
 // its instructions.
 func (r *resolver) resolveLines(f *moduleFile) {
 	s := newSource(f, &r.lines)
+	var c code
+	defer func() {
+		if c.close != nil {
+			c.close.Close() // nothing was written
+		}
+	}()
 	for _, i := range f.functions {
 		row := &r.out.Functions[i]
 		row.File, row.Line = 0, 0
@@ -148,8 +154,11 @@ func (r *resolver) resolveLines(f *moduleFile) {
 		for _, j := range r.instructions[row.ID] {
 			r.lines.of[j] = r.resolveInstruction(s, maps, &r.out.Instructions[j], token)
 		}
+		if s.pdb != nil && len(maps) > 0 && r.hasCode(f, &c) {
+			r.calls.note(f, s, &c, i, maps)
+		}
 	}
-	r.params.find(f, s)
+	r.params.find(f, s, &c)
 }
 
 // resolveInstruction finds the IL offset of an instruction and its place.
@@ -160,28 +169,28 @@ func (r *resolver) resolveInstruction(s *source, maps map[session.BodyID][]sessi
 		points, _ = session.DecodeILMap(body.ILMap) // a corrupt map maps nothing
 		maps[n.Body] = points
 	}
-	il, ok := mapIL(points, n.NativeOffset)
+	point, ok := mapIL(points, n.NativeOffset)
 	if !ok {
 		return place{}
 	}
-	n.ILOffset = int64(il)
-	p, ok := s.at(method, il)
+	n.ILOffset = int64(point.IL)
+	p, ok := s.at(method, point.IL)
 	if !ok {
 		return place{}
 	}
 	return s.place(n.Function, p)
 }
 
-// mapIL returns the IL offset of the call that returns to a native offset. The
-// call itself ends just before, and the next byte may belong to another
-// statement.
+// mapIL returns the IL offset of the call that returns to a native offset, and
+// where the map has that. The call itself ends just before, and the next byte
+// may belong to another statement.
 //
 // The prolog is at IL offset 0. The epilog belongs to the last IL before it.
 // Code that the runtime maps to no IL is mostly the middle of a statement, where
 // something was inlined or expanded, and belongs to the IL before it. After an
 // epilog it is code that was moved out of line, so that what precedes it in
 // memory says nothing; it stays unmapped.
-func mapIL(points []session.ILPoint, returnOffset int64) (uint32, bool) {
+func mapIL(points []session.ILPoint, returnOffset int64) (session.ILPoint, bool) {
 	i, _ := slices.BinarySearchFunc(points, returnOffset-1, func(p session.ILPoint, at int64) int {
 		if int64(p.Native) <= at {
 			return -1
@@ -199,16 +208,16 @@ func mapIL(points []session.ILPoint, returnOffset int64) (uint32, bool) {
 		case first && epilog:
 			inEpilog = true
 		case epilog && !inEpilog:
-			return 0, false
+			return session.ILPoint{}, false
 		}
 		if ok {
-			return il, true
+			return session.ILPoint{Native: place[0].Native, IL: il}, true
 		}
 		if place[0].IL == session.ILProlog {
-			return 0, true
+			return session.ILPoint{Native: place[0].Native}, true
 		}
 	}
-	return 0, false
+	return session.ILPoint{}, false
 }
 
 // lastPlace returns the last points, those that share their native offset.

@@ -52,8 +52,8 @@ func TestMapIL(t *testing.T) {
 		{[]session.ILPoint{{Native: 5, IL: 2}}, 5, -1}, // before the first entry
 		{[]session.ILPoint{{Native: 0, IL: noMapping}, {Native: 5, IL: epilog}}, 9, -1},
 	} {
-		il, ok := mapIL(c.points, c.native)
-		have := int64(il)
+		point, ok := mapIL(c.points, c.native)
+		have := int64(point.IL)
 		if !ok {
 			have = -1
 		}
@@ -81,8 +81,8 @@ func TestMapILIsTheLastBefore(t *testing.T) {
 				bestNative, bestIL = n, int64(p.IL)
 			}
 		}
-		il, ok := mapIL(points, at)
-		if have := int64(il); ok != (bestIL >= 0) || ok && have != bestIL {
+		point, ok := mapIL(points, at)
+		if have := int64(point.IL); ok != (bestIL >= 0) || ok && have != bestIL {
 			t.Fatalf("have %d %v, want %d", have, ok, bestIL)
 		}
 	})

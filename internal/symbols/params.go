@@ -105,12 +105,19 @@ func (r *resolver) openCode(f *moduleFile) code {
 	return code{}
 }
 
+// hasCode opens a file once more if it is not open yet; false: it is not to be had.
+func (r *resolver) hasCode(f *moduleFile, c *code) bool {
+	if c.image == nil {
+		*c = r.openCode(f)
+	}
+	return c.image != nil
+}
+
 // find looks at the functions of a file, whose lines are known: at those of user code that were on a stack.
-func (p *paramsFinder) find(f *moduleFile, s *source) {
+func (p *paramsFinder) find(f *moduleFile, s *source, c *code) {
 	if p == nil {
 		return
 	}
-	var c code
 	called := newCalledTokens(f)
 	for _, i := range f.functions {
 		row := &p.r.out.Functions[i]
@@ -118,13 +125,10 @@ func (p *paramsFinder) find(f *moduleFile, s *source) {
 			len(p.r.instructions[row.ID]) == 0 {
 			continue
 		}
-		if c.image == nil {
-			if c = p.r.openCode(f); c.image == nil {
-				return
-			}
-			defer c.close.Close() // nothing was written
+		if !p.r.hasCode(f, c) {
+			return
 		}
-		if made := p.findIn(called, s, &c, row); made != nil {
+		if made := p.findIn(called, s, c, row); made != nil {
 			p.made[i] = made
 		}
 	}

@@ -28,6 +28,7 @@ func Resolve(in Input, open Opener, progress func(done, total int)) Output {
 			progress(i+1, len(keys))
 		}
 	}
+	r.calls.decide(r.in.CalledFrom)
 	r.finishLines()
 	r.summarize()
 	return r.out
@@ -47,6 +48,7 @@ type resolver struct {
 	instructions  map[session.FunctionID][]int // into out.Instructions
 	names         map[session.TypeID]typeText
 	lines         lineTable
+	calls         callLines
 	functionLines []place               // by index of out.Functions
 	definitions   map[string]definition // types of all modules by name; nil until something needs it
 	bundled       bundles
@@ -74,6 +76,7 @@ func newResolver(in Input) *resolver {
 		names:         make(map[session.TypeID]typeText, len(in.Types)),
 		functionLines: make([]place, len(in.Functions)),
 	}
+	r.calls.r = r
 	for i := range r.out.Types {
 		r.types[r.out.Types[i].ID] = &r.out.Types[i]
 	}

@@ -3,6 +3,7 @@ package symbols
 import (
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/clrprof/clrprof/internal/session"
 )
@@ -21,6 +22,9 @@ func Read(s *session.Session) (in Input, err error) {
 	in.Processes, errs[7] = s.Processes()
 	in.Allocated = func(functions map[session.FunctionID]bool) map[session.FunctionID]map[session.TypeID]bool {
 		return AllocatedBy(s, functions)
+	}
+	in.CalledFrom = func(instructions map[session.InstructionID]bool) map[session.InstructionID]CalledFrom {
+		return ReadCalledFrom(s, instructions)
 	}
 	if err := errors.Join(errs[:]...); err != nil {
 		return Input{}, fmt.Errorf("reading what is to be resolved: %w", err)
@@ -57,14 +61,7 @@ func (o *Output) Write(w *session.Writer) error {
 // adds up the same rows says what is wrong with them.
 func AllocatedBy(s *session.Session,
 	functions map[session.FunctionID]bool) map[session.FunctionID]map[session.TypeID]bool {
-	nodes, err := s.Nodes()
-	if err != nil {
-		return nil
-	}
-	sites, err := s.Sites()
-	if err != nil {
-		return nil
-	}
+	nodes, sites := places(s)
 	by := map[session.NodeID]session.FunctionID{}
 	for i := range nodes {
 		if functions[nodes[i].Function] {
@@ -83,4 +80,49 @@ func AllocatedBy(s *session.Session,
 		types[function][sites[i].Type] = true
 	}
 	return types
+}
+
+// ReadCalledFrom returns what happened at some return addresses, as far as it can be read: see AllocatedBy.
+func ReadCalledFrom(s *session.Session,
+	instructions map[session.InstructionID]bool) map[session.InstructionID]CalledFrom {
+	nodes, sites := places(s)
+	at := map[session.NodeID]session.InstructionID{}
+	for i := range nodes {
+		if instructions[nodes[i].Instruction] {
+			at[nodes[i].ID] = nodes[i].Instruction
+		}
+	}
+	called := map[session.InstructionID]CalledFrom{}
+	for i := range nodes {
+		if id, ok := at[nodes[i].Parent]; ok && nodes[i].Function != 0 {
+			c := called[id]
+			if !slices.Contains(c.Functions, nodes[i].Function) {
+				c.Functions = append(c.Functions, nodes[i].Function)
+				called[id] = c
+			}
+		}
+	}
+	for i := range sites {
+		if id, ok := at[sites[i].Node]; ok {
+			c := called[id]
+			if !slices.Contains(c.Types, sites[i].Type) {
+				c.Types = append(c.Types, sites[i].Type)
+				called[id] = c
+			}
+		}
+	}
+	return called
+}
+
+// places returns the nodes and sites of a session; none if they cannot be read.
+func places(s *session.Session) ([]session.Node, []session.Site) {
+	nodes, err := s.Nodes()
+	if err != nil {
+		return nil, nil
+	}
+	sites, err := s.Sites()
+	if err != nil {
+		return nil, nil
+	}
+	return nodes, sites
 }
