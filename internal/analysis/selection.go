@@ -93,6 +93,9 @@ func (s Selection) HasThread(t *session.Thread) bool {
 	return s.HasProcess(t.Process) && (len(s.Threads) == 0 || slices.Contains(s.Threads, t.ID))
 }
 
+// HasFunction reports whether what a function itself does is selected by the function's name, namespace or module.
+func (s Selection) HasFunction(id session.FunctionID) bool { return s.own == nil || s.own[id] }
+
 // HasGC reports whether a collection is selected.
 func (s Selection) HasGC(g *session.GC) bool {
 	return s.HasProcess(g.Process) && g.Begin >= s.From && (s.To == 0 || g.Begin < s.To) &&

@@ -34,11 +34,16 @@ var functionsView = View{
 	},
 }
 
+// buildFunctions lists the functions that filters by name select, and not those that only call them: callers have
+// nothing of their own in such a part of the run, and are in the views of callers and trees.
 func buildFunctions(b *builder) error {
+	selected := b.source.Selection()
 	if b.options.Range == "" && b.options.By == "" {
 		each, err := b.eachFunction()
 		if err == nil {
-			b.table.Rows = b.limitOf(each, exclusiveCost)
+			b.table.Rows = b.limitOf(func(yield func(*Row) bool) {
+				each(func(r *Row) bool { return !selected.HasFunction(r.function) || yield(r) })
+			}, exclusiveCost)
 		}
 		return err
 	}
@@ -46,6 +51,7 @@ func buildFunctions(b *builder) error {
 	if err != nil {
 		return err
 	}
+	list = slices.DeleteFunc(list, func(r Row) bool { return !selected.HasFunction(r.function) })
 	var all []Row
 	if b.options.Range != "" {
 		if all, list, err = b.inRange(list); err != nil {
