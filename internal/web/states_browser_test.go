@@ -104,18 +104,18 @@ func TestStatesOfTables(t *testing.T) {
 	p.visit("view=functions&by=module", ".rows .row:not(.head)")
 	rows := `+document.querySelector(".rows").getAttribute("aria-rowcount")`
 	all := eval[int](p, rows)
-	p.click(".rows .twist")
-	p.until(`document.querySelector('.rows [aria-expanded="false"]')`)
+	p.click(".rows button.twist")
+	p.until(`document.querySelector('.rows [aria-expanded="true"]')`)
 	release = h.hold("type=")
 	p.filter("type", "*")
 	<-h.came
-	if eval[int](p, rows) >= all {
-		t.Error("what was closed is open before the answer")
+	if eval[int](p, rows) <= all {
+		t.Error("what was opened is closed before the answer")
 	}
 	release()
 	p.until(`!document.querySelector(".stale") && document.querySelector(".chip")`)
-	if eval[bool](p, `!!document.querySelector('.rows [aria-expanded="false"]')`) {
-		t.Error("what was closed in one table is closed in another")
+	if eval[bool](p, `!!document.querySelector('.rows [aria-expanded="true"]')`) {
+		t.Error("what was opened in one table is open in another")
 	}
 
 	p.visit("view=functions", ".rows .row:not(.head)")

@@ -7,7 +7,7 @@ import { nowAndBefore, older, paint } from "./paint";
 import type { Paint } from "./paint";
 import { fittingName } from "./names";
 import { Command, copy, Failed, Sentences, ShapeOfFile, useParts, Waiting } from "./parts";
-import { addTerm, change, param, theme } from "./state";
+import { addTerm, change, logicalFlame, param, theme } from "./state";
 import { linkAddress } from "./table";
 import { color } from "./timeline";
 import { format, formatCount, formatPercent, hasPercents, inPercent } from "./units";
@@ -26,8 +26,8 @@ function asked(session: Session) {
   const diff = session.compared?.length ? param("diff") : "";
   const options = diff ? session.metrics.filter((m) => session.compared!.includes(m.key)) : session.metrics.slice(0, isFile ? mostMetrics : undefined);
   const metric = options.find((m) => m.key === param("metric")) ?? options[0];
-  const shape = isFile ? {} : { "fold-recursion": param("fold-recursion"), root: param("function-root"), async: session.has_async ? param("logical") && "logical" : "" };
-  const shaped = Object.values(shape).some((v) => v);
+  const shape = isFile ? {} : { "fold-recursion": param("fold-recursion"), root: param("function-root"), async: logicalFlame() ? "logical" : "" };
+  const shaped = !!(shape["fold-recursion"] || shape.root);
   const color = diff || shaped || !session.colors.includes(param("color")) ? "" : param("color");
   return { diff, options, metric, color, up: param("up"), most: param("most"), shape, shaped };
 }
@@ -37,7 +37,7 @@ function Shape({ session }: { session: Session }) {
   const tick = (name: string, text: string) => <label><input id={name} type="checkbox" checked={!!param(name)} onChange={() => change({ [name]: param(name) ? "" : "1", at: "" })} /> {text}</label>;
   return <>
     {tick("fold-recursion", "fold recursion")}
-    {session.has_async ? tick("logical", "async methods below their callers") : null}
+    {session.has_async ? <label><input id="async" type="checkbox" checked={!logicalFlame()} onChange={() => change(logicalFlame() ? { async: "physical", at: "" } : { async: param("diff") ? "logical" : "", color: "", at: "" })} /> stacks as they were</label> : null}
     <label>begin with function <input id="function-root" key={param("function-root")} defaultValue={param("function-root")} placeholder="name" onChange={(e) => change({ "function-root": e.currentTarget.value.trim(), at: "" })} /></label>
   </>;
 }

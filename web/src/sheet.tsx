@@ -104,8 +104,10 @@ function Grid({ sheet, query, selection, optional, stale }: { sheet: Sheet; quer
   const rows = useMemo(() => new Map(sheet.rows.map((r, i) => [sheet.offset + i, r])), [sheet]);
   const asked = useMemo(() => new Set([0]), [sheet]);
   const [, redraw] = useState(0);
-  const [state, setState] = useState({ sheet, closed: new Set<number>(), current: 0 });
-  const { closed, current } = state.sheet === sheet ? state : { closed: new Set<number>(), current: 0 }; // positions are of one sheet alone
+  const atFirst = useMemo(() => closedAtFirst(sheet), [sheet]);
+  const hasLevels = useMemo(() => sheet.is_tree && sheet.rows.some((r) => r.level > 0), [sheet]);
+  const [state, setState] = useState({ sheet, closed: atFirst, current: 0 });
+  const { closed, current } = state.sheet === sheet ? state : { closed: atFirst, current: 0 }; // positions are of one sheet alone
   const setCurrent = (current: number) => setState({ sheet, closed, current });
   const columns = chosen(sheet, param("cols") ? param("cols").split(",") : []);
   const ends = ["gen0_bytes", "alive_bytes"].every((k) => sheet.columns.some((c) => c.key === k));
@@ -148,8 +150,8 @@ function Grid({ sheet, query, selection, optional, stale }: { sheet: Sheet; quer
         for (let i = from; i < to; i++) {
           const at = visible ? visible[i] : i;
           const row = rows.get(at);
-          out.push(row ? <GridRow key={at} sheet={ends ? sheet : undefined} row={row} columns={columns} index={i} tree={sheet.is_tree} current={i === current}
-            parent={sheet.is_tree && (sheet.rows[at + 1]?.level ?? 0) > row.level} closed={closed.has(at)} toggle={() => toggle(at)} />
+          out.push(row ? <GridRow key={at} sheet={ends ? sheet : undefined} row={row} columns={columns} index={i} tree={sheet.is_tree} hasLevels={hasLevels} current={i === current}
+            parent={isParent(sheet, at)} closed={closed.has(at)} toggle={() => toggle(at)} />
             : <div class="row" role="row" key={at}><span class="cell" role="cell">…</span></div>);
         }
         return out;
@@ -165,6 +167,18 @@ function nothing(view: string, find?: string): string {
   return view === "losses" ? "Nothing is missing." : view === "marks" ? "There are no marks." : view === "interactions" ? "No calls to databases or over HTTP: the filters above exclude them, or they were not recorded (run --interactions)." : view === "events" ? "No system events: the filters above exclude them, or they were not recorded (run --time --events)." : "Nothing to show: the filters above exclude everything, or nothing of this kind was recorded.";
 }
 
+const isParent = (sheet: Sheet, i: number) => sheet.is_tree && (sheet.rows[i + 1]?.level ?? 0) > sheet.rows[i].level;
+
+/** As many rows of a tree as a screen or two have room for. */
+const manyRows = 100;
+
+/** The rows of a large tree that begin closed: those of all levels but the first, and of the first if it has several. */
+function closedAtFirst(sheet: Sheet): Set<number> {
+  const open = sheet.rows.filter((r) => r.level === 0).length === 1 ? 1 : 0;
+  const all = sheet.rows.length > manyRows ? sheet.rows.map((_, i) => i) : [];
+  return new Set(all.filter((i) => isParent(sheet, i) && sheet.rows[i].level >= open));
+}
+
 /** The rows that no closed row hides. */
 function open(rows: Row[], closed: Set<number>): number[] {
   const out: number[] = [];
@@ -177,8 +191,8 @@ function open(rows: Row[], closed: Set<number>): number[] {
   return out;
 }
 
-function GridRow({ sheet, row, columns, index, tree, parent, closed, toggle, current }: {
-  sheet?: Sheet; row: Row; columns: ReturnType<typeof chosen>; index: number; tree: boolean; parent: boolean; closed: boolean; toggle: () => void; current: boolean;
+function GridRow({ sheet, row, columns, index, tree, hasLevels, parent, closed, toggle, current }: {
+  sheet?: Sheet; row: Row; columns: ReturnType<typeof chosen>; index: number; tree: boolean; hasLevels: boolean; parent: boolean; closed: boolean; toggle: () => void; current: boolean;
 }) {
   const indent = tree ? { paddingLeft: inset(row.level, 16) + 8 + "px" } : undefined;
   if (row.hidden) {
@@ -188,7 +202,7 @@ function GridRow({ sheet, row, columns, index, tree, parent, closed, toggle, cur
   return <div class={"row" + (current ? " current" : "") + (row.texts.includes("current") ? " center" : "")} role="row" aria-rowindex={index + 2}
     aria-level={tree ? row.level + 1 : undefined} aria-expanded={parent ? !closed : undefined}>
     {columns.map(({ column, at }, i) => <span key={column.key} role={tree ? "gridcell" : "cell"} class={i === 0 ? "cell name" + (isNumeric(column) ? " first" : "") : "box"} style={i === 0 ? indent : undefined}>
-      {i === 0 && parent ? <button type="button" class="twist" tabIndex={-1} aria-label={closed ? "open" : "close"} onClick={toggle}>{closed ? "▸" : "▾"}</button> : null}
+      {i === 0 && parent ? <button type="button" class="twist" tabIndex={-1} aria-label={closed ? "open" : "close"} onClick={toggle}>{closed ? "▸" : "▾"}</button> : i === 0 && hasLevels ? <span class="twist" aria-hidden="true" /> : null}
       {i === 0 ? nameOf(row, at) : <Cell row={row} column={column} at={at} />}
       {i === 0 && sheet ? <Ends row={row} sheet={sheet} /> : null}
     </span>)}

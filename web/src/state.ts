@@ -56,13 +56,18 @@ export function param(name: string): string { return address.value.get(name) ?? 
 /** The session has async methods, of which a view shows the stacks as they were or what called them in the code. */
 export const hasAsync = signal(false);
 
+/** The graph has async methods below their callers, as the call tree, but not where only stacks as they were have what is asked for. */
+export function logicalFlame(): boolean {
+  return hasAsync.value && (param("diff") ? param("async") === "logical" : param("async") !== "physical" && !param("color"));
+}
+
 /** How a function that is linked from here is to be shown: as the view does that it is linked from. */
 export function asyncHere(): string | undefined {
   if (!hasAsync.value) return undefined;
   switch (view.value) {
     case "overview": return "logical"; // its hot paths are
     case "calltree": return param("async") ? undefined : "logical";
-    case "flame": return param("logical") ? "logical" : undefined;
+    case "flame": return logicalFlame() ? "logical" : undefined;
     case "callers": case "function": return param("async") || undefined;
   }
   return undefined;
