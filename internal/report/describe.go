@@ -99,7 +99,7 @@ var descriptions = map[string]string{
 	"dead_instances":           "Objects that were found dead.",
 	"stack":                    "The functions on the stack when the objects were allocated, the innermost first.",
 	"from":                     "Your innermost function on the stack, and its line.",
-	"calls":                    "How often it was called, counted where calls begin.",
+	"calls":                    "How often it was called, counted where calls begin; of a line, how often it called.",
 	"running":                  "Calls that had not ended when the recording ended.",
 	"suspensions":              "How often the async method began to wait.",
 	"awaited": "Time from where the async method began to wait to where it resumed, of all its calls; no part of " +

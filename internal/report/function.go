@@ -269,8 +269,8 @@ const (
 	functionTimes = "function_elapsed_percent elapsed_inclusive elapsed_inclusive_percent elapsed_exclusive " +
 		"elapsed_exclusive_percent calls "
 	functionAwaits = "awaited suspensions "
-	lineMemory     = "exclusive_bytes exclusive_bytes_percent exclusive_allocations "
-	lineTimes      = "elapsed_exclusive elapsed_exclusive_percent calls "
+	lineMemory     = "exclusive_bytes exclusive_bytes_percent exclusive_allocations " // a line calls nothing of its own
+	lineTimes      = elapsedBoth + "calls "
 )
 
 // sectionColumns chooses the columns of a section by what the session holds.

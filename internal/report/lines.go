@@ -39,21 +39,40 @@ func buildLines(b *builder) error {
 		return err
 	}
 	b.attachLifetimes(list)
-	var placed q.Amount
-	for _, r := range list {
-		placed = placed.Add(r.values.Exclusive)
-	}
-	if without := b.shown.Sub(placed); !without.IsZero() { // so that rows add up to the whole
-		row := Row{kind: rowOutside, text: "(without a line)", values: both(without)}
-		row.time = b.orNone(nil, 0)
-		list = append(list, row)
-		b.note(NoteWithoutLine, q.PercentOf(without.Bytes, b.total.Bytes))
-	}
-	b.table.Rows = b.limit(list, exclusiveCost)
+	b.table.Rows = b.limit(b.withoutLine(list), exclusiveCost)
 	if b.hasTime() {
 		b.note(NoteBody)
 	}
 	return nil
+}
+
+// withoutLine adds a row of what is on no line to those of lines, so that the rows add up to the whole.
+func (b *builder) withoutLine(list []Row) []Row {
+	var placed q.Amount
+	var calls session.TimeValue
+	for i := range list {
+		r := &list[i]
+		placed = placed.Add(r.values.Exclusive)
+		if r.time != nil && !isBody(*r) {
+			calls.Calls, calls.Running = calls.Calls+r.time.Calls, calls.Running+r.time.Running
+		}
+	}
+	without := b.shown.Sub(placed)
+	calls = session.TimeValue{Calls: b.shownTime.Calls - calls.Calls, Running: b.shownTime.Running - calls.Running}
+	if without.IsZero() && calls.Calls == 0 {
+		return list
+	}
+	row := Row{kind: rowOutside, text: "(without a line)", values: both(without)}
+	if b.hasTime() {
+		row.time = place(calls)
+	}
+	if !without.IsZero() {
+		b.note(NoteWithoutLine, q.PercentOf(without.Bytes, b.total.Bytes))
+	}
+	if calls.Calls != 0 {
+		b.note(NoteCallsWithoutLine, calls.Calls)
+	}
+	return append(list, row)
 }
 
 // withLineKinds adds what kind of place a row is, of which there are several in user code.

@@ -37,6 +37,7 @@ const (
 	NoteBody               NoteKind = "body"                // what time a row of a body has
 	NoteUserLines          NoteKind = "user-lines"          // lines have what the framework did for them
 	NoteWithoutLine        NoteKind = "without-line"        // the share of bytes
+	NoteCallsWithoutLine   NoteKind = "calls-without-line"  // how many calls no line makes
 	NoteWithoutInstruction NoteKind = "without-instruction" // the share of time
 	NoteUnplacedBytes      NoteKind = "unplaced-bytes"      // the share of bytes
 	NoteNoneRecorded       NoteKind = "none-recorded"       // the flags with which they are recorded

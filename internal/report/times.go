@@ -157,15 +157,23 @@ func timed(cell func(*context, *rowTime) Cell) func(*context, *Row) Cell {
 	}
 }
 
+// ofCalls makes the cell of a number of calls. The body of a function has none: the calls of the function are in the
+// function's row, and each is at the line that makes it, so that lines add up to all calls.
+func ofCalls(number func(*rowTime) q.Count) func(*context, *Row) Cell {
+	cell := timed(func(_ *context, t *rowTime) Cell { return numberCell(number(t)) })
+	return func(c *context, r *Row) Cell {
+		if isBody(*r) {
+			return Cell{Empty: true}
+		}
+		return cell(c, r)
+	}
+}
+
 // timeColumns makes the columns of times.
 func timeColumns() []Column {
 	out := []Column{
-		{Key: "calls", Title: "Calls", Kind: Count, cell: timed(func(_ *context, t *rowTime) Cell {
-			return numberCell(t.Calls)
-		})},
-		{Key: "running", Title: "Running", Kind: Count, cell: timed(func(_ *context, t *rowTime) Cell {
-			return numberCell(t.Running)
-		})},
+		{Key: "calls", Title: "Calls", Kind: Count, cell: ofCalls(func(t *rowTime) q.Count { return t.Calls })},
+		{Key: "running", Title: "Running", Kind: Count, cell: ofCalls(func(t *rowTime) q.Count { return t.Running })},
 	}
 	out = append(out, awaitColumns...)
 	for _, rule := range sumRules {

@@ -3,6 +3,7 @@ package text
 import (
 	"bufio"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -73,21 +74,47 @@ func writeLines(out *bufio.Writer, o Options, d *report.FunctionDetails) {
 			widths[i] = max(widths[i], Width(cell), Width(o.Unit.title(column)))
 		}
 	}
-	var head []string
-	for i, column := range sub.Columns {
-		head = append(head, pad(o.Unit.title(column), widths[i], true))
-	}
-	fmt.Fprintln(out, o.style(styleBold, strings.Join(append(head, "  Line", "Source"), gap)))
-	for row, line := range d.Source {
-		for i := range cells[row] {
-			cells[row][i] = pad(cells[row][i], widths[i], true)
+	shown := beside(sub.Columns, widths, o.Width)
+	aligned := func(texts func(i int) string, more ...string) string {
+		var out []string
+		for _, i := range shown {
+			out = append(out, pad(texts(i), widths[i], true))
 		}
-		text := strings.Join(append(cells[row], pad(lineNumber(line), minLineNumber, true), Printable(line.Text)), gap)
+		return strings.Join(append(out, more...), gap)
+	}
+	fmt.Fprintln(out, o.style(styleBold, aligned(func(i int) string { return o.Unit.title(sub.Columns[i]) }, "  Line",
+		"Source")))
+	for row, line := range d.Source {
+		text := aligned(func(i int) string { return cells[row][i] }, pad(lineNumber(line), minLineNumber, true),
+			Printable(line.Text))
 		if o.Width > 0 {
 			text = cutEnd(text, o.Width)
 		}
 		fmt.Fprintln(out, o.style(pick(line.HasValues, "", styleDim), strings.TrimRight(text, " ")))
 	}
+}
+
+// minSource is how much of the text of a line there is room for, if columns of values can be left out for it.
+const minSource = 24
+
+// beside returns the positions of the columns that leave room for source text in a width; 0: there is no limit. Shares
+// are left out first, then the number of objects: the values that they are beside say the same.
+func beside(columns []report.Column, widths []int, width int) []int {
+	room := width - minLineNumber - minSource - len(gap)
+	shown := make([]int, len(columns))
+	for i := range columns {
+		shown[i] = i
+		room -= widths[i] + len(gap)
+	}
+	for _, kind := range []report.Kind{report.Percent, report.Count} {
+		for at := len(shown) - 1; at >= 0 && width > 0 && room < 0; at-- {
+			if i := shown[at]; columns[i].Kind == kind && columns[i].Key != "calls" {
+				room += widths[i] + len(gap)
+				shown = slices.Delete(shown, at, at+1)
+			}
+		}
+	}
+	return shown
 }
 
 // minLineNumber is the width of the column of line numbers.

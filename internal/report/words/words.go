@@ -42,6 +42,8 @@ var sentences = map[report.NoteKind]string{
 	report.NoteBody: "(body): time of a function after its last call, or before calls whose line is not known.",
 	report.NoteUserLines: "Each line includes what the framework did for it; (body): what a function did, or had " +
 		"done, on none of its lines.",
+	report.NoteCallsWithoutLine: "(without a line): %s calls, made by the runtime, such as those " +
+		"of threads and finalizers, or by functions without symbols.",
 	report.NoteWithoutLine: "(without a line): %s of the bytes, allocated in functions without symbols, by the runtime itself, " +
 		"or in code that it maps to no statement.",
 	report.NoteWithoutInstruction: "%s of the time passed in functions after their last call, so it has no " +
