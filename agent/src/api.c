@@ -97,7 +97,8 @@ static int32_t write_mark(uint64_t time_ns, uint32_t number, const utf16 *name, 
     return control_log(WIRE_RECORD_MARK, record, end, false) ? OK : NO_MEMORY;
 }
 
-int32_t clrprof_mark_at(int64_t time_ns, int32_t number, const utf16 *name, int32_t name_length, const utf16 *text, int32_t text_length)
+/* A mark of now is made where this thread is, so what the thread did until then is counted before it. */
+static int32_t mark(int64_t at, bool now, int32_t number, const utf16 *name, int32_t name_length, const utf16 *text, int32_t text_length)
 {
     int saved_errno = errno;
     int32_t result;
@@ -106,19 +107,28 @@ int32_t clrprof_mark_at(int64_t time_ns, int32_t number, const utf16 *name, int3
     else if ((uint32_t)name_length > WIRE_MAX_NAME || (uint32_t)text_length > WIRE_MAX_NAME)
         result = TOO_LONG;
     else if ((result = enter()) == OK) {
-        if (time_ns < 0 || (uint64_t)time_ns < arena.header->start_ns || (uint64_t)time_ns > monotonic_ns())
+        uint64_t since = now ? control_changes_begin() : 0, time_ns = now ? monotonic_ns() : (uint64_t)at;
+        if (at < 0 || time_ns < arena.header->start_ns || time_ns > monotonic_ns())
             result = BAD_TIME;
         else
-            result = control_ask(NULL) ? write_mark((uint64_t)time_ns, (uint32_t)number, name, (uint32_t)name_length, text, (uint32_t)text_length) : IS_OFF;
+            result = control_ask(NULL) ? write_mark(time_ns, (uint32_t)number, name, (uint32_t)name_length, text, (uint32_t)text_length) : IS_OFF;
+        if (now && result == OK)
+            control_cut(time_ns);
+        control_changes_end(since);
         visit_end();
     }
     errno = saved_errno;
     return result;
 }
 
+int32_t clrprof_mark_at(int64_t time_ns, int32_t number, const utf16 *name, int32_t name_length, const utf16 *text, int32_t text_length)
+{
+    return mark(time_ns, false, number, name, name_length, text, text_length);
+}
+
 int32_t clrprof_mark(int32_t number, const utf16 *name, int32_t name_length, const utf16 *text, int32_t text_length)
 {
-    return clrprof_mark_at((int64_t)monotonic_ns(), number, name, name_length, text, text_length);
+    return mark(0, true, number, name, name_length, text, text_length);
 }
 
 bool control_mark_function(uint32_t function, uint32_t point)

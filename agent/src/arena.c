@@ -224,6 +224,13 @@ bool arena_is_nameless(void)
     return arena_fd < 0 || (descriptor_is_ours() && syscall(SYS_fstat, arena_fd, &now) == 0 && now.st_nlink == 0);
 }
 
+/* The kernel tells whoever watches the folder. */
+void arena_touch(void)
+{
+    if (arena_fd >= 0 && descriptor_is_ours())
+        syscall(SYS_utimensat, arena_fd, NULL, NULL, 0);
+}
+
 /* Private memory takes the place of a part of the file. It is made elsewhere first: what cannot be made must not leave a hole. */
 static void forget_part(uint64_t offset, uint64_t bytes)
 {

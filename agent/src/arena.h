@@ -59,6 +59,7 @@ bool arena_back_file(int fd, uint64_t offset, uint64_t bytes); /* memory for ano
 void arena_give_back(uint64_t bytes);
 void loss(uint32_t reason, uint64_t objects, uint64_t bytes);
 uint64_t monotonic_ns(void);
+void arena_touch(void); /* the file has a new time */
 uint32_t read_file(const char *path, uint8_t *out, uint32_t capacity); /* the bytes that it has, cut; 0: it cannot be read */
 bool arena_is_ours_slowly(void);
 

@@ -56,6 +56,8 @@ void control_in_functions(bool outside, uint32_t more); /* so many threads more 
 bool control_log(uint32_t kind, const void *payload, uint32_t bytes, bool needed);
 /* Marks that this thread is at a point of a function's call. False: nothing of this thread is recorded now. */
 bool control_mark_function(uint32_t function, uint32_t point);
+/* Waits until the collector has read what is counted up to a mark of this thread, or not for longer: cuts.c. */
+void control_cut(uint64_t time_ns);
 void control_mark_request(const utf16 *name, uint32_t length); /* that it has a request, by the name of its endpoint */
 
 #endif

@@ -186,6 +186,7 @@
 #define WIRE_ACTIVATION_JUMPED 0x20u /* what it jumped to runs in its place */
 #define WIRE_CONTROL_MAGIC UINT64_C(0x4c525443524c43) /* opens the control file */
 #define WIRE_CONTROL_RING 0x1000u /* changes that it holds */
+#define WIRE_CUT_WAIT 0x3b9aca00u /* nanoseconds that a thread waits at most for the end of a slice */
 #define WIRE_LEVEL_GLOBAL 0x1u /* all processes */
 #define WIRE_LEVEL_PROCESS 0x2u
 #define WIRE_LEVEL_THREAD 0x3u
@@ -367,8 +368,9 @@ struct wire_header {
     uint32_t ending_gc; /* number of the GC that says what was alive then, 0: the program does not end, or it was not seen */
     uint32_t reserved;
     uint64_t ending_ns; /* CLOCK_MONOTONIC at the end of that GC */
+    uint64_t cut_ns; /* time of the last mark whose thread waits until what was counted before it is read; the file has a new time after it was stored */
 };
-_Static_assert(sizeof(struct wire_header) == 1960, "layout");
+_Static_assert(sizeof(struct wire_header) == 1968, "layout");
 _Static_assert(offsetof(struct wire_header, magic) == 0, "layout");
 _Static_assert(offsetof(struct wire_header, version) == 8, "layout");
 _Static_assert(offsetof(struct wire_header, state) == 12, "layout");
@@ -419,6 +421,7 @@ _Static_assert(offsetof(struct wire_header, ending_sign) == 1940, "layout");
 _Static_assert(offsetof(struct wire_header, ending_gc) == 1944, "layout");
 _Static_assert(offsetof(struct wire_header, reserved) == 1948, "layout");
 _Static_assert(offsetof(struct wire_header, ending_ns) == 1952, "layout");
+_Static_assert(offsetof(struct wire_header, cut_ns) == 1960, "layout");
 
 struct wire_ip {
     uint64_t address; /* the return address */
@@ -815,8 +818,11 @@ struct wire_control_header {
     uint32_t request; /* RequestCollect and so on */
     uint32_t request_pid; /* of which process, 0: of all */
     uint32_t ready; /* how often something is about to be recorded again, for which probes have to be in; set before the change */
+    uint32_t cuts; /* how often the collector has read what is counted; a futex, stored after CutNS */
+    uint32_t cutting; /* 1: marks end slices, and who marks may wait for that */
+    uint64_t cut_ns; /* what was counted until then is read, CLOCK_MONOTONIC */
 };
-_Static_assert(sizeof(struct wire_control_header) == 40, "layout");
+_Static_assert(sizeof(struct wire_control_header) == 56, "layout");
 _Static_assert(offsetof(struct wire_control_header, magic) == 0, "layout");
 _Static_assert(offsetof(struct wire_control_header, changes) == 8, "layout");
 _Static_assert(offsetof(struct wire_control_header, stopped) == 16, "layout");
@@ -825,6 +831,9 @@ _Static_assert(offsetof(struct wire_control_header, requests) == 24, "layout");
 _Static_assert(offsetof(struct wire_control_header, request) == 28, "layout");
 _Static_assert(offsetof(struct wire_control_header, request_pid) == 32, "layout");
 _Static_assert(offsetof(struct wire_control_header, ready) == 36, "layout");
+_Static_assert(offsetof(struct wire_control_header, cuts) == 40, "layout");
+_Static_assert(offsetof(struct wire_control_header, cutting) == 44, "layout");
+_Static_assert(offsetof(struct wire_control_header, cut_ns) == 48, "layout");
 
 struct wire_control_change {
     uint64_t time_ns; /* CLOCK_MONOTONIC */

@@ -451,15 +451,22 @@ static void *map_shared(const char *path, size_t bytes, int flags)
     return p;
 }
 
-static struct wire_dormant *find_place(void)
+/* The file in the directory whose name has this in it. NULL: there is none. */
+static void *map_named(const char *part, size_t bytes)
 {
     static char path[4500];
     DIR *d = opendir(directory);
+    path[0] = 0;
     for (struct dirent *e; (e = readdir(d)) != NULL;)
-        if (strncmp(e->d_name, WIRE_DORMANT_PREFIX, sizeof WIRE_DORMANT_PREFIX - 1) == 0)
+        if (strstr(e->d_name, part) != NULL)
             snprintf(path, sizeof path, "%s/%s", directory, e->d_name);
     closedir(d);
-    return path[0] == 0 || access(path, R_OK) != 0 ? NULL : map_shared(path, sizeof(struct wire_dormant), 0);
+    return path[0] == 0 ? NULL : map_shared(path, bytes, 0);
+}
+
+static struct wire_dormant *find_place(void)
+{
+    return map_named(WIRE_DORMANT_PREFIX, sizeof(struct wire_dormant));
 }
 
 static void ask_for(uint32_t *requests)
@@ -494,10 +501,60 @@ static hresult set_events(void *self, uint32_t low, uint32_t high)
     return HR_OK;
 }
 
+static struct wire_control_header *make_control_file(void)
+{
+    char path[4500];
+    snprintf(path, sizeof path, "%s/%s", directory, WIRE_CONTROL_FILE);
+    struct wire_control_header *control = map_shared(path, CONTROL_BYTES, O_CREAT);
+    control->magic = WIRE_CONTROL_MAGIC;
+    return control;
+}
+
+struct cutter {
+    struct wire_control_header *control;
+    const struct wire_header *header;
+};
+
+static void *cut_once(void *arg)
+{
+    struct cutter *c = arg;
+    uint64_t at;
+    while ((at = __atomic_load_n(&c->header->cut_ns, __ATOMIC_ACQUIRE)) == 0)
+        sched_yield();
+    __atomic_store_n(&c->control->cut_ns, at, __ATOMIC_RELEASE);
+    ask_for(&c->control->cuts);
+    return NULL;
+}
+
+/* Who marks goes on when the collector has read what there is, or does not, and tells nobody when marks end no slices. */
+static void marks_end_slices(void)
+{
+    struct cutter c = {.control = make_control_file()};
+    pthread_t collector;
+    start();
+    void *agent = dlopen(agent_path, RTLD_LAZY | RTLD_NOLOAD);
+    int32_t (*mark)(int32_t, const utf16 *, int32_t, const utf16 *, int32_t) =
+        (int32_t(*)(int32_t, const utf16 *, int32_t, const utf16 *, int32_t))dlsym(agent, "clrprof_mark");
+    int32_t (*mark_at)(int64_t, int32_t, const utf16 *, int32_t, const utf16 *, int32_t) =
+        (int32_t(*)(int64_t, int32_t, const utf16 *, int32_t, const utf16 *, int32_t))dlsym(agent, "clrprof_mark_at");
+    c.header = map_named(".arena", WIRE_HEADER_SIZE);
+    check(mark(1, NULL, 0, NULL, 0) == 0 && c.header->cut_ns == 0, "it asks for the end of a slice, which no mark ends");
+    c.control->cutting = 1;
+    check(mark_at((int64_t)c.header->start_ns, 1, NULL, 0, NULL, 0) == 0 && c.header->cut_ns == 0, "a mark in the past ends a slice");
+    if (pthread_create(&collector, NULL, cut_once, &c) != 0)
+        fake_die("no thread");
+    check(mark(1, NULL, 0, NULL, 0) == 0 && c.control->cuts == 1 && c.control->cut_ns == c.header->cut_ns,
+          "it went on before what it had done was read");
+    pthread_join(collector, NULL);
+    uint64_t before = c.header->cut_ns;
+    let_time_pass();
+    check(mark(1, NULL, 0, NULL, 0) == 0 && c.header->cut_ns > before, "it does not ask a second time");
+    fake_callback(CALLBACK_SHUTDOWN, 0);
+}
+
 /* The agent of start() is a dormant one, and *control a file of requests to it. */
 static struct wire_dormant *start_dormant(struct wire_control_header **control)
 {
-    char path[4500];
     unsetenv("CLRPROF_ARENAS");
     setenv("CLRPROF_DORMANT", directory, 1);
     fake_answer(INFO_SUSPEND_RUNTIME, (void *)stop_threads);
@@ -505,9 +562,7 @@ static struct wire_dormant *start_dormant(struct wire_control_header **control)
     fake_answer(INFO_SET_EVENT_MASK2, (void *)set_events);
     start();
     check(fake.event_low == MEMORY_EVENTS && fake.event_high == 0, "a dormant agent asks for %x, %x", fake.event_low, fake.event_high);
-    snprintf(path, sizeof path, "%s/%s", directory, WIRE_CONTROL_FILE);
-    *control = map_shared(path, CONTROL_BYTES, O_CREAT);
-    (*control)->magic = WIRE_CONTROL_MAGIC;
+    *control = make_control_file();
     return find_place();
 }
 
@@ -624,6 +679,7 @@ static void dormant_thread_without_room(void)
 
 const struct scenario thread_scenarios[] = {
     {"program_calls", program_calls},
+    {"marks_end_slices", marks_end_slices},
     {"meters", meters},
     {"dormant", dormant},
     {"dormant_thread_without_room", dormant_thread_without_room},

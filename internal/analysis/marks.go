@@ -3,6 +3,7 @@ package analysis
 import (
 	"cmp"
 	"errors"
+	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -50,6 +51,32 @@ func BetweenMarks(s *session.Session, from, to string) (begin, end q.Nanoseconds
 	return spanOfMarks(s, begins, ends)
 }
 
+// ErrMarkUncut means that what came after a mark cannot be told from what came before it.
+var ErrMarkUncut = errors.New("what came after it is not known apart from what came before it")
+
+// AfterMark returns the begin of what is known to come after a mark, given by its name or by #ID: the mark itself, if a
+// slice begins there, or else the next slice, if not more than a 20th of what came after the mark is left out by that.
+// The error is a *TermError if there is no such mark, or ErrMarkUncut.
+func AfterMark(s *session.Session, name string) (q.Nanoseconds, error) {
+	list, err := Marks(s)
+	if err != nil {
+		return 0, err
+	}
+	m, err := findMark(list, name)
+	if err != nil {
+		return 0, err
+	}
+	slices, err := s.Slices()
+	if err != nil || len(slices) == 0 {
+		return m.Time, err
+	}
+	before, after := borders(slices, m.Time)
+	if end := slices[len(slices)-1].End; after-m.Time > (end-m.Time)/spanTolerance {
+		return 0, fmt.Errorf("%w: it is at %s, in the slice of time from %s to %s", ErrMarkUncut, m.Time, before, after)
+	}
+	return after, nil
+}
+
 // spanOfMarks returns the span of time from the last of some marks to the first of others, widened to whole slices.
 func spanOfMarks(s *session.Session, from, to []string) (begin, end q.Nanoseconds, err error) {
 	list, err := Marks(s)
@@ -76,11 +103,23 @@ func spanOfMarks(s *session.Session, from, to []string) (begin, end q.Nanosecond
 	if err != nil || len(slices) == 0 {
 		return begin, end, err
 	}
-	begin, _ = borders(slices, begin)
+	begin = borderAt(slices, begin)
 	if end != 0 {
 		_, end = borders(slices, end)
 	}
 	return begin, end, nil
+}
+
+// slightly is by how much the slice that a mark begins could begin later than the mark, in sessions of before 2026-12.
+const slightly q.Nanoseconds = 10_000_000
+
+// borderAt returns the border of slices where a span from a moment on begins: there, or before it.
+func borderAt(slices []session.Slice, at q.Nanoseconds) q.Nanoseconds {
+	before, after := borders(slices, at)
+	if after-at < slightly && after-at < at-before {
+		return after
+	}
+	return before
 }
 
 // markAfter finds a mark after a moment: of several with a name the first.

@@ -121,6 +121,16 @@ func (c *Control) Ready() uint32 {
 	return c.ready
 }
 
+// Cutting informs all agents whether marks end slices.
+func (c *Control) Cutting(on bool) { atomic.StoreUint32(&c.header.Cutting, number(on)) }
+
+// Cut informs all agents that what was counted until a time is read.
+func (c *Control) Cut(ns uint64) {
+	atomic.StoreUint64(&c.header.CutNS, ns)
+	atomic.AddUint32(&c.header.Cuts, 1)
+	wake(&c.header.Cuts)
+}
+
 // Wake has the agents look at the file.
 func (c *Control) Wake() { wake(&c.header.Requests) }
 

@@ -116,8 +116,8 @@ func judged(t *testing.T, b *sessiontest.Builder, text string) []Verdict {
 	return verdicts
 }
 
-// TestAfterMark: what was before a mark does not count, in the baseline neither, but for the slice of time in which the
-// mark is.
+// TestAfterMark: what was before a mark does not count, in the baseline neither. What is in one slice of time with that
+// cannot be judged.
 func TestAfterMark(t *testing.T) {
 	const limit = "[[limit]]\nmetric = \"bytes\"\nmax = \"4800\"\n[[limit]]\nmetric = \"bytes\"\ngrow = \"0%\"\n"
 	for mark, want := range map[string]struct {
@@ -127,12 +127,17 @@ func TestAfterMark(t *testing.T) {
 	}{
 		"":                        {5760, Broken, "bytes"},
 		"after_mark = \"load\"\n": {4800, Held, "bytes, after mark load"},
-		"after_mark = \"#4\"\n":   {2880, Held, "bytes, after mark #4"}, // it is at 2.1 s, in the slice from 2 s on
 	} {
 		v := judged(t, sessiontest.Several(), mark+limit)
 		if v[0].Value != want.value || v[0].State != want.state || v[0].Title != want.title ||
 			v[1].Baseline != want.value || v[1].State != Held {
 			t.Errorf("%q: %+v", mark, v)
+		}
+	}
+	// It is at 2.1 s, in the slice from 2 s on.
+	for _, v := range judged(t, sessiontest.Several(), "after_mark = \"#4\"\n"+limit) {
+		if v.State != Unknown || !strings.Contains(v.Why, "in the slice of time from 2.00 s") {
+			t.Errorf("%+v", v)
 		}
 	}
 	b, err := Parse("after_mark = \"lod\"\n" + limit)

@@ -332,6 +332,8 @@ func (l *Limit) unknown(err error, of string) string {
 		return l.Metric + " is known only for whole processes, and the filter divides them"
 	case errors.Is(err, errNoTimes):
 		return l.Metric + " is known neither by type nor between collections, which the filter needs"
+	case errors.Is(err, analysis.ErrMarkUncut):
+		return fmt.Sprintf("%s has a mark in the middle of a slice of time: %v", of, err)
 	}
 	return ""
 }
@@ -534,7 +536,7 @@ func (l *Limit) measure(s *session.Session, b *Budget) (*measured, error) {
 		return nil, err
 	}
 	if b.AfterMark != "" {
-		from, _, err := analysis.BetweenMarks(s, b.AfterMark, "")
+		from, err := analysis.AfterMark(s, b.AfterMark)
 		if err != nil {
 			return nil, fmt.Errorf("session %s: %w", s.Path(), err)
 		}

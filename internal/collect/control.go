@@ -29,6 +29,8 @@ type controls struct {
 
 	requests quantity.Count // that were marked
 
+	cut quantity.Nanoseconds // when the collector itself marked last, on the Monotonic clock
+
 	limited bool // the time or the condition was met for which recording was to go on
 }
 
@@ -189,9 +191,10 @@ func (p *process) addControl(r *Recorder, record any) error {
 	return nil
 }
 
-// Mark marks this moment.
+// Mark marks this moment, at which the slice ends if it ends early.
 func (r *Recorder) Mark(name, text, source string) {
-	r.rec.Mark(session.Mark{Time: Monotonic() - r.start, Name: name, Text: text, Source: source})
+	r.control.cut = Monotonic()
+	r.rec.Mark(session.Mark{Time: r.control.cut - r.start, Name: name, Text: text, Source: source})
 }
 
 // steer takes the file by which agents learn what is to be recorded; first: what the level of all is at first.

@@ -130,6 +130,10 @@ func (r *Recorder) sync(now quantity.Nanoseconds, last bool) error {
 		r.samples.sampler.end()
 	}
 	end := max(0, now-r.start) // a directory to recover can be older than the machine's last start
+	cut := end
+	if !last {
+		cut = max(0, r.cutAt(now)-r.start)
+	}
 	return r.batch(func() error {
 		var damaged error // the last of those without which another try goes on
 		for i, name := range r.names {
@@ -165,7 +169,7 @@ func (r *Recorder) sync(now quantity.Nanoseconds, last bool) error {
 			}
 		}
 		r.applyAllLeft()
-		return r.rec.EndSlice(end)
+		return r.rec.EndSlice(cut)
 	})
 }
 

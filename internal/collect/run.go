@@ -208,16 +208,13 @@ func recordFiles(o Options, w *session.Writer, files *safefs.Dir, start quantity
 	h := newController(o.Steer)
 	defer h.close()
 	slept := asleep()
-	ended := make(chan quantity.Nanoseconds, 1)
-	go func() { // what is read and written after the target's end is none of its time
-		<-t.Done()
-		ended <- Monotonic()
-	}()
-	groups := o.watchGroups(files)
-	defer groups.close()
+	ended := endOf(t)
+	arenas := newWatch(files)
+	defer arenas.close()
+	r.cutting(arenas.file != nil)
 	for age, spent := quantity.Nanoseconds(0), quantity.Nanoseconds(0); ; {
 		// only what is synced after the target's end is all there is
-		last, done, flush, err := r.rest(o, start+recording.Schedule(age, spent), groups, h, t, res)
+		last, done, flush, err := r.rest(o, start+recording.Schedule(age, spent), arenas, h, t, res)
 		if err != nil {
 			return fmt.Errorf("%w: %w", ErrWrite, err)
 		}
@@ -238,6 +235,7 @@ func recordFiles(o Options, w *session.Writer, files *safefs.Dir, start quantity
 			return fmt.Errorf("%w: %w", ErrWrite, err)
 		}
 		age = now - start
+		r.wasCut(now)
 		if flush != nil {
 			flush.Answer(h.response(r, nil))
 		}
@@ -245,6 +243,7 @@ func recordFiles(o Options, w *session.Writer, files *safefs.Dir, start quantity
 			r.asked.finish(h, r)
 		}
 		if last {
+			r.cutting(false)
 			h.answerLast(r)
 		}
 		h.look(r, age)
@@ -262,6 +261,19 @@ func recordFiles(o Options, w *session.Writer, files *safefs.Dir, start quantity
 			return closeRecording(w, r, age, res)
 		}
 	}
+}
+
+// followsGroups says whether it matters in which control group a process is, or whether it has meters.
+func (o *Options) followsGroups() bool { return o.Group != nil || len(o.Meters) != 0 }
+
+// endOf is when the target ends: what is read and written after that is none of its time.
+func endOf(t subject) <-chan quantity.Nanoseconds {
+	ended := make(chan quantity.Nanoseconds, 1)
+	go func() {
+		<-t.Done()
+		ended <- Monotonic()
+	}()
+	return ended
 }
 
 // take learns what is wanted beside the arenas.
@@ -292,24 +304,15 @@ func (res *Result) end(t subject, file *arena.Control, h *controller,
 	return <-ended
 }
 
-// watchGroups watches for processes that appear, if their control groups or meters matter.
-func (o *Options) watchGroups(files *safefs.Dir) *watch {
-	if o.Group == nil && len(o.Meters) == 0 {
-		return &watch{}
-	}
-	return newWatch(files)
-}
-
 // rest waits until the slice ends or, with it, the recording: the target has ended, or nobody wants to wait for it any
 // more. Between slices it only looks at the control groups of processes that appear. done: what agents were asked for
 // is done.
-func (r *Recorder) rest(o Options, end quantity.Nanoseconds, groups *watch, h *controller, t subject,
+func (r *Recorder) rest(o Options, end quantity.Nanoseconds, arenas *watch, h *controller, t subject,
 	res *Result) (last, done bool, flush *steer.Call, err error) {
 	for l := (looks{}); ; {
 		next, look := r.watched.before(l.before(end))
 		next, ask := r.meters.before(next)
 		next, asked := r.asked.before(next)
-		timer := time.NewTimer(time.Duration(next - Monotonic()))
 		select {
 		case <-t.Done():
 			res.ExitCode, res.coded = t.ExitCode()
@@ -320,7 +323,7 @@ func (r *Recorder) rest(o Options, end quantity.Nanoseconds, groups *watch, h *c
 		case <-h.over:
 			res.Running = true
 			return true, false, nil, nil
-		case <-timer.C:
+		case <-time.After(time.Duration(next - Monotonic())):
 			if asked || ask || look {
 				if done, err := r.due(asked, ask); done || err != nil {
 					return false, done, nil, err
@@ -332,23 +335,26 @@ func (r *Recorder) rest(o Options, end quantity.Nanoseconds, groups *watch, h *c
 			}
 			l.looked(Monotonic())
 		case <-r.samples.sampler.arrival():
-			timer.Stop()
 			if err := r.findArenas(); err != nil {
 				return false, false, nil, err
 			}
 			r.takeSamples(Monotonic(), true, false)
 			continue
 		case <-r.watched.wake():
-			timer.Stop()
 			if err := r.look(Monotonic()); err != nil {
 				return false, false, nil, err
 			}
 			continue
-		case <-groups.appeared:
-			timer.Stop()
-			l.appeared(Monotonic())
+		case <-arenas.marked:
+			if r.wantsCut(h) {
+				return false, false, nil, nil
+			}
+			continue
+		case <-arenas.appeared:
+			if o.followsGroups() {
+				l.appeared(Monotonic())
+			}
 		case call := <-h.calls:
-			timer.Stop()
 			if flush, early := h.answer(r, call); early {
 				return false, false, flush, nil
 			}

@@ -103,8 +103,11 @@ func (h *controller) say(format string, args ...any) {
 }
 
 // early says whether a slice may end before its time.
-func (h *controller) early() bool {
+func (h *controller) early(r *Recorder) bool {
 	h.slices++
+	if h.slices == maxEarlySlices {
+		r.cutting(false)
+	}
 	return h.slices <= maxEarlySlices
 }
 
@@ -173,13 +176,14 @@ func (h *controller) answer(r *Recorder, c *steer.Call) (flush *steer.Call, earl
 			return nil, false // it is answered when it is done
 		}
 	case steer.Mark:
-		r.Mark(c.Name, c.Text, session.MarkCtl)
-		early = h.early()
+		if r.Mark(c.Name, c.Text, session.MarkCtl); h.early(r) {
+			return c, true // who marks goes on when the slice has ended
+		}
 	case steer.NameThread:
 		err = r.nameThread(c.PID, c.Thread, c.Name)
 	default:
 		if err = r.Change(steer.Op(c.Command), c.PID, c.Thread); err == nil {
-			early = h.early()
+			early = h.early(r)
 			if h.For > 0 && !r.control.limited && r.rec.Level().On() && (h.Paused || h.Stopped) {
 				h.ends.Reset(h.For) // what was to be limited begins now
 			}

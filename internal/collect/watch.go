@@ -13,22 +13,23 @@ import (
 	"github.com/clrprof/clrprof/internal/safefs"
 )
 
-// watch tells when an arena appears in a directory.
+// watch tells when an arena appears in a directory, and when an agent tells of a mark.
 type watch struct {
 	file     *os.File // nil: the kernel cannot tell, as when the user has too many of these
 	appeared chan struct{}
+	marked   chan struct{} // wire.Header.CutNS is another one in some arena
 }
 
 // newWatch watches a directory until it is closed.
 func newWatch(files *safefs.Dir) *watch {
-	w := &watch{appeared: make(chan struct{}, 1)}
+	w := &watch{appeared: make(chan struct{}, 1), marked: make(chan struct{}, 1)}
 	fd, err := unix.InotifyInit1(unix.IN_CLOEXEC | unix.IN_NONBLOCK)
 	if err != nil {
 		return w
 	}
 	w.file = os.NewFile(uintptr(fd), "inotify")
 	directory := fmt.Sprintf("/proc/self/fd/%d", files.File().Fd())
-	if _, err := unix.InotifyAddWatch(fd, directory, unix.IN_CREATE|unix.IN_MOVED_TO); err != nil {
+	if _, err := unix.InotifyAddWatch(fd, directory, unix.IN_CREATE|unix.IN_MOVED_TO|unix.IN_ATTRIB); err != nil {
 		_ = w.close() // as if there were none
 		w.file = nil
 		return w
@@ -45,27 +46,41 @@ func (w *watch) read() {
 		if err != nil {
 			return
 		}
-		if !arenaAmong(buffer[:n]) {
-			continue
+		mask := ofArenas(buffer[:n])
+		if mask&(unix.IN_CREATE|unix.IN_MOVED_TO|unix.IN_Q_OVERFLOW) != 0 {
+			tell(w.appeared)
 		}
-		select {
-		case w.appeared <- struct{}{}:
-		default: // it is known already
+		if mask&(unix.IN_ATTRIB|unix.IN_Q_OVERFLOW) != 0 {
+			tell(w.marked)
 		}
 	}
 }
 
-// arenaAmong says whether one of some events of inotify(7) is about an arena, or whether events are missing.
-func arenaAmong(events []byte) bool {
+func tell(to chan struct{}) {
+	select {
+	case to <- struct{}{}:
+	default: // it is known already
+	}
+}
+
+// unfinished ends the name under which an agent makes an arena, before it gives it the final one.
+const unfinished = ".new"
+
+// ofArenas are the kinds of some events of inotify(7) that are about arenas, and whether events are missing.
+func ofArenas(events []byte) (kinds uint32) {
 	for len(events) >= unix.SizeofInotifyEvent {
 		mask, length := binary.NativeEndian.Uint32(events[4:]), int(binary.NativeEndian.Uint32(events[12:]))
 		name := events[unix.SizeofInotifyEvent:][:length]
-		if mask&unix.IN_Q_OVERFLOW != 0 || bytes.HasSuffix(bytes.TrimRight(name, "\x00"), []byte(launch.ArenaSuffix)) {
-			return true
+		name = bytes.TrimRight(name, "\x00")
+		if mask&unix.IN_ATTRIB != 0 { // the kernel may tell the name that the file was made under
+			name = bytes.TrimSuffix(name, []byte(unfinished))
+		}
+		if mask&unix.IN_Q_OVERFLOW != 0 || bytes.HasSuffix(name, []byte(launch.ArenaSuffix)) {
+			kinds |= mask
 		}
 		events = events[unix.SizeofInotifyEvent+length:]
 	}
-	return false
+	return kinds
 }
 
 func (w *watch) close() error {

@@ -41,7 +41,7 @@ var agentParts = []struct {
 	// Which static fields hold objects.
 	{"statics", 500, "statics.c statics.h", "dormant lifetime memory names"},
 	// What is recorded at the moment, and what the program can call.
-	{"control", 810, "control.c control.h api.c requests.c", "dormant guest lifetime memory rejit scopes threads time"},
+	{"control", 875, "control.c control.h api.c requests.c cuts.c", "dormant guest lifetime memory rejit scopes threads time"},
 	// Probes that are taken out while nothing is recorded.
 	{"rejit", 260, "rejit.c rejit.h", "control guest memory probes"},
 	// In which functions a thread is recorded.

@@ -113,6 +113,9 @@ func (r *Recording) Session() *session.Session { return r.w.Session }
 // Slices is how many slices have ended.
 func (r *Recording) Slices() int64 { return int64(r.lastSlice) }
 
+// Age is when the last slice has ended.
+func (r *Recording) Age() quantity.Nanoseconds { return r.sliceEnd }
+
 // slice is the slice that has not ended.
 func (r *Recording) slice() session.SliceID { return r.lastSlice + 1 }
 

@@ -231,6 +231,7 @@ func dataConstants() []Constant {
 		{"ACTIVATION_JUMPED", ActivationJumped, "what it jumped to runs in its place"},
 		{"CONTROL_MAGIC", ControlMagic, "opens the control file"},
 		{"CONTROL_RING", ControlRing, "changes that it holds"},
+		{"CUT_WAIT", CutWait, "nanoseconds that a thread waits at most for the end of a slice"},
 		{"LEVEL_GLOBAL", LevelGlobal, "all processes"},
 		{"LEVEL_PROCESS", LevelProcess, ""},
 		{"LEVEL_THREAD", LevelThread, ""},

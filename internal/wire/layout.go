@@ -354,6 +354,7 @@ type Header struct {
 	EndingGC     uint32 `doc:"number of the GC that says what was alive then, 0: the program does not end, or it was not seen"`
 	Reserved     uint32 `doc:""`
 	EndingNS     uint64 `doc:"CLOCK_MONOTONIC at the end of that GC"`
+	CutNS        uint64 `doc:"time of the last mark whose thread waits until what was counted before it is read; the file has a new time after it was stored"`
 }
 
 // By what the agent saw that the program begins to end.
@@ -838,7 +839,15 @@ type ControlHeader struct {
 	Request    uint32 `doc:"RequestCollect and so on"`
 	RequestPID uint32 `doc:"of which process, 0: of all"`
 	Ready      uint32 `doc:"how often something is about to be recorded again, for which probes have to be in; set before the change"`
+
+	Cuts    uint32 `doc:"how often the collector has read what is counted; a futex, stored after CutNS"`
+	Cutting uint32 `doc:"1: marks end slices, and who marks may wait for that"`
+	CutNS   uint64 `doc:"what was counted until then is read, CLOCK_MONOTONIC"`
 }
+
+// CutWait is how many nanoseconds a thread waits at most for Header.CutNS to be read. A slice that ends later than that
+// ends where it was read: what came after the mark can be in it.
+const CutWait = 1_000_000_000
 
 // ControlChange is one of the changes.
 type ControlChange struct {
