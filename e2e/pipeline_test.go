@@ -107,6 +107,16 @@ func TestPipeline(t *testing.T) {
 		t.Errorf("boxed: exit code %d: %+v", exit, v)
 	}
 
+	budget := filepath.Join(t.TempDir(), "first.toml")
+	if r := run(t, "budget", "init", base, recorded(), "-o", budget); r.exit != 0 {
+		t.Fatal(r.stderr)
+	}
+	for define, want := range map[string]int{"NOTHING": 0, "SPLIT": 1, "BOX": 1} {
+		if r := run(t, "check", recorded(define), "--budget", budget); r.exit != want {
+			t.Errorf("%s: exit code %d by a first budget:\n%s%s", define, r.exit, r.stdout, r.stderr)
+		}
+	}
+
 	exit, v = checkPipeline(t, recorded("RENAMED"), base)
 	if exit != 2 || v[2].State != "unknown" || !strings.Contains(v[2].Why, "Parser.ReadLine(string) is new with the same bytes") {
 		t.Errorf("renamed: exit code %d: %+v", exit, v)

@@ -88,7 +88,7 @@ func TestLosses(t *testing.T) {
 	}
 	for lost, want := range map[quantity.Count][3]State{0: {Held, Broken, Held}, 1: {Unknown, Broken, Unknown}} {
 		s := lossy(t, lost)
-		verdicts, err := b.Judge(context.Background(), s, s)
+		verdicts, err := b.Judge(context.Background(), []*session.Session{s}, []*session.Session{s})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -109,7 +109,7 @@ func judged(t *testing.T, b *sessiontest.Builder, text string) []Verdict {
 	}
 	b.Losses = nil
 	s := analysistest.Open(t, b, filepath.Join(t.TempDir(), "a"))
-	verdicts, err := parsed.Judge(context.Background(), s, s)
+	verdicts, err := parsed.Judge(context.Background(), []*session.Session{s}, []*session.Session{s})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -146,7 +146,7 @@ func TestAfterMark(t *testing.T) {
 	}
 	s := analysistest.Open(t, sessiontest.Several(), filepath.Join(t.TempDir(), "a"))
 	var term *analysis.TermError
-	if _, err := b.Judge(context.Background(), s, nil); !errors.As(err, &term) {
+	if _, err := b.Judge(context.Background(), []*session.Session{s}, nil); !errors.As(err, &term) {
 		t.Error(err)
 	}
 }

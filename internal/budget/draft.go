@@ -20,6 +20,7 @@ var ErrNothing = errors.New("there is nothing to limit: the session has no alloc
 // Limits of a draft.
 const (
 	draftFunctions = 3    // of user code that allocates the most: a longer list is not read
+	draftModules   = 20   // with your functions, whose calls are limited together
 	draftShare     = 0.05 // of all bytes, that such a function has
 )
 
@@ -38,31 +39,51 @@ var drafts = []struct {
 		Limit{Name: "died in generation 2", Metric: "gen2_bytes"}},
 	{"What is alive at the end: leaks make it grow.", Limit{Name: "alive at the end", Metric: "alive_bytes"}},
 	{"Collections depend a little on the machine's memory.", Limit{Name: "collections", Metric: "gcs"}},
-	{"Calls of your code, and of the framework by it: a cheaper program can make more of them.", Limit{Name: "calls", Metric: "calls"}},
+	{"Calls of your own functions. Those of the framework are left out: a cheaper program can make more of them.",
+		Limit{Name: "calls of your functions", Metric: metricCalls}},
+	{"Places that break a rule (docs/rules.md): no new ones.", Limit{Metric: metricFindings}},
 }
 
-// Draft returns the text of a first budget: what a session has, and so much more, such as 0.1. Errors are ErrNothing,
-// and those of reading the session.
-func Draft(s *session.Session, headroom float64) (string, error) {
+// Draft returns the text of a first budget: the most that runs have, and so much more, such as 0.1, but at least as
+// much as they differ by. Errors are ErrNothing, and those of reading the sessions.
+func Draft(runs []*session.Session, headroom float64) (string, error) {
 	var out strings.Builder
-	fmt.Fprintf(&out, "# A first budget, made from %s: the values of that run plus %s %%.\n"+
+	names := make([]string, len(runs))
+	for i, s := range runs {
+		names[i] = strconv.Quote(filepath.Base(s.Path()))
+	}
+	of := "the values of that run"
+	if len(runs) > 1 {
+		of = "the greatest values of these runs"
+	}
+	fmt.Fprintf(&out, "# A first budget, made from %s: %s plus %s %%.\n"+
 		"# Raise, lower and delete limits as you like: docs/budgets.md describes the format.\n",
-		strconv.Quote(filepath.Base(s.Path())), strconv.FormatFloat(headroom*100, 'f', -1, 64))
+		strings.Join(names, ", "), of, strconv.FormatFloat(headroom*100, 'f', -1, 64))
 	found := false
 	for _, d := range drafts {
-		written, err := draftLimit(&out, s, d.about, d.limit, headroom)
+		l := d.limit
+		if l.Metric == metricCalls {
+			modules, err := userModules(runs[0])
+			if err != nil {
+				return "", err
+			}
+			if l.Modules = modules; len(modules) == 0 || len(modules) > draftModules {
+				continue
+			}
+		}
+		written, err := draftLimit(&out, runs, d.about, l, headroom)
 		if err != nil {
 			return "", err
 		}
 		found = found || written
 	}
-	functions, err := largest(s)
+	functions, err := largest(runs[0])
 	if err != nil {
 		return "", err
 	}
 	about := "The functions of your code that allocate most, with what they call."
 	for _, f := range functions {
-		written, err := draftLimit(&out, s, about, Limit{Metric: "bytes", Focus: []string{f}}, headroom)
+		written, err := draftLimit(&out, runs, about, Limit{Metric: "bytes", Focus: []string{f}}, headroom)
 		if err != nil {
 			return "", err
 		}
@@ -78,20 +99,24 @@ func Draft(s *session.Session, headroom float64) (string, error) {
 	return out.String(), nil
 }
 
-// draftLimit writes a limit, unless the session does not hold its metric, or has none of it.
-func draftLimit(out *strings.Builder, s *session.Session, about string, l Limit, headroom float64) (bool, error) {
+// draftLimit writes a limit, unless a session does not hold its metric, or has none of it.
+func draftLimit(out *strings.Builder, runs []*session.Session, about string, l Limit, headroom float64) (bool, error) {
 	l.Max = "0"
 	if err := l.compile(); err != nil {
 		return false, fmt.Errorf("a draft of %s: %w", l.Title(), err)
 	}
-	m, err := l.measure(s, &Budget{})
-	if errors.Is(err, errAbsent) || err == nil && m.value <= 0 {
-		return false, nil
-	}
+	m, why, err := l.measureAll(runs, &Budget{}, "a session")
 	if err != nil {
 		return false, fmt.Errorf("limit %s: %w", l.Title(), err)
 	}
-	value := m.value
+	if why != "" || m.value <= 0 && !l.metric.finds {
+		return false, nil
+	}
+	value, least := m.value, m.value
+	if n := len(m.runs); n > 0 {
+		value, least = m.runs[n-1], m.runs[0]
+	}
+	more := max(headroom, float64(value-least)/float64(max(value, 1)))
 	out.WriteString("\n")
 	if about != "" {
 		fmt.Fprintf(out, "# %s\n", about)
@@ -101,14 +126,30 @@ func draftLimit(out *strings.Builder, s *session.Session, about string, l Limit,
 		fmt.Fprintf(out, "name = %s\n", quote(l.Name))
 	}
 	fmt.Fprintf(out, "metric = %s\n", quote(l.Metric))
+	if len(l.Modules) > 0 {
+		modules := make([]string, len(l.Modules))
+		for i, m := range l.Modules {
+			modules[i] = quote(m)
+		}
+		fmt.Fprintf(out, "modules = [%s]\n", strings.Join(modules, ", "))
+	}
 	for _, f := range l.Focus {
 		fmt.Fprintf(out, "focus = [%s]\n", quote(f))
 	}
 	if l.Mine {
 		out.WriteString("mine = true\n")
 	}
-	fmt.Fprintf(out, "max = %s # the run: %s, plus %s %%\n", quote(l.metric.unit.text(value, headroom)),
-		l.metric.unit.inUnitOf(value, headroom), strconv.FormatFloat(headroom*100, 'f', -1, 64))
+	if l.metric.finds { // each is one too many
+		fmt.Fprintf(out, "max = \"%d\" # as the run has\n", value)
+		return value > 0, nil
+	}
+	had := "the run: " + l.metric.unit.inUnitOf(value, value, more)
+	if len(runs) > 1 {
+		had = fmt.Sprintf("%d runs: %s to %s", len(runs), l.metric.unit.inUnitOf(least, value, more),
+			l.metric.unit.inUnitOf(value, value, more))
+	}
+	fmt.Fprintf(out, "max = %s # %s, plus %s %%\n", quote(l.metric.unit.text(value, more)), had,
+		strconv.FormatFloat(math.Round(more*1000)/10, 'f', -1, 64))
 	return true, nil
 }
 
@@ -152,12 +193,12 @@ func byteUnit(limit float64) (shift int, name string) {
 	return 10 * shift, name
 }
 
-// inUnitOf writes a value in the unit in which text writes it with headroom, so that both can be compared.
-func (u unit) inUnitOf(value int64, headroom float64) string {
+// inUnitOf writes a value in the unit in which text writes another one with headroom, so that they can be compared.
+func (u unit) inUnitOf(value, other int64, headroom float64) string {
 	if u != bytes {
 		return u.print(value)
 	}
-	shift, name := byteUnit(float64(value) * (1 + headroom))
+	shift, name := byteUnit(float64(other) * (1 + headroom))
 	scaled := float64(value) / float64(int64(1)<<shift)
 	if shift == 0 {
 		return strconv.FormatInt(value, 10) + " B"

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/clrprof/clrprof/internal/analysis/analysistest"
+	"github.com/clrprof/clrprof/internal/session"
 	"github.com/clrprof/clrprof/internal/session/sessiontest"
 )
 
@@ -15,7 +16,7 @@ import (
 func TestDraft(t *testing.T) {
 	for name, build := range sessiontest.Samples {
 		s := analysistest.Open(t, build(), filepath.Join(t.TempDir(), name+".clrprof"))
-		text, err := Draft(s, 0.1)
+		text, err := Draft([]*session.Session{s}, 0.1)
 		if name == "empty" {
 			if !errors.Is(err, ErrNothing) {
 				t.Errorf("%v: %s", err, text)
@@ -25,7 +26,7 @@ func TestDraft(t *testing.T) {
 		if err != nil {
 			t.Fatal(name, err)
 		}
-		again, err := Draft(s, 0.1)
+		again, err := Draft([]*session.Session{s}, 0.1)
 		if err != nil || again != text {
 			t.Errorf("%s: two drafts differ, %v", name, err)
 		}
@@ -33,7 +34,7 @@ func TestDraft(t *testing.T) {
 		if err != nil {
 			t.Fatalf("%s: %v\n%s", name, err, text)
 		}
-		verdicts, err := b.Judge(context.Background(), s, nil)
+		verdicts, err := b.Judge(context.Background(), []*session.Session{s}, nil)
 		if err != nil {
 			t.Fatal(name, err)
 		}
@@ -44,6 +45,12 @@ func TestDraft(t *testing.T) {
 			}
 			if v.State != Held && !(v.State == Unknown && len(losses) > 0) {
 				t.Errorf("%s: %s is %s: %s", name, v.Title, v.State, v.Why)
+			}
+			if v.Metric == metricFindings {
+				if v.Limit != v.Value {
+					t.Errorf("%s: %d findings, and %d are allowed", name, v.Value, v.Limit)
+				}
+				continue
 			}
 			if float64(v.Limit) < 1.1*float64(v.Value) && v.unit != count || float64(v.Limit) > 1.17*float64(v.Value)+
 				1024 {

@@ -1,6 +1,7 @@
 package budget
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -37,6 +38,9 @@ type Verdict struct {
 	Baseline int64  // if HasBase
 	HasBase  bool   // Limit follows from Baseline
 	Why      string // one sentence
+	// Runs are the values of several runs, in ascending order, of which Value is the median; BaseRuns those of several
+	// baselines. Of one run they are nil.
+	Runs, BaseRuns []int64
 	// Places are where most of what is broken is done, or with a baseline most of what is more; the first first.
 	Places []Place
 	Next   string // a command that shows more of what is broken; "": none
@@ -183,31 +187,41 @@ func collections(s *analysis.Source) (n, all, most int64, err error) {
 	return n, all, most, err
 }
 
-// Judge returns a verdict for each limit, in their order, and before them one on how the program ended, if the session
-// knows it. old is the baseline; nil: there is none. Errors are those of reading the sessions, and of patterns.
-func (b *Budget) Judge(ctx context.Context, s, old *session.Session) ([]Verdict, error) {
-	out, err := b.judgeExit(s)
-	if err != nil {
-		return nil, err
+// Judge returns a verdict for each limit, in their order, and before them one on how the program ended, if the sessions
+// know it. Several sessions are runs of the same: the median is judged. olds are the baselines; none: limits on growth
+// are unknown. Errors are those of reading the sessions, and of patterns.
+func (b *Budget) Judge(ctx context.Context, runs, olds []*session.Session) ([]Verdict, error) {
+	out, nothing, missing := []Verdict(nil), false, ""
+	for _, s := range runs {
+		ended, err := b.judgeExit(s)
+		if err != nil {
+			return nil, err
+		}
+		if len(out) == 0 || len(ended) > 0 && ended[0].State == Unknown && out[0].State == Held {
+			out = ended
+		}
+		without, err := recordedNothing(s)
+		if err != nil {
+			return nil, err
+		}
+		nothing = nothing || without
+		why, err := b.missing(s)
+		if err != nil {
+			return nil, err
+		}
+		missing = cmp.Or(missing, why)
 	}
-	nothing, err := recordedNothing(s)
-	if err != nil {
-		return nil, err
-	}
-	missing, err := b.missing(s)
-	if err != nil {
-		return nil, err
-	}
+	var err error
 	for i := range b.Limits {
 		l := &b.Limits[i]
 		v := Verdict{Title: l.titleAfter(b.AfterMark), Metric: l.Metric, State: Unknown, unit: l.metric.unit}
 		switch {
 		case nothing:
-			v.Why = "nothing was recorded: the session has neither an allocation nor a call"
+			v.Why = "nothing was recorded: a session has neither an allocation nor a call"
 		case missing != "":
 			v.Why = missing
 		default:
-			v, err = l.judge(s, old, b)
+			v, err = l.judge(runs, olds, b)
 		}
 		if err == nil {
 			err = ctx.Err()
@@ -275,52 +289,68 @@ func missingTerm(s *session.Session, terms analysis.Terms) (string, error) {
 	return "", err
 }
 
-func (l *Limit) judge(s, old *session.Session, b *Budget) (Verdict, error) {
+func (l *Limit) judge(runs, olds []*session.Session, b *Budget) (Verdict, error) {
 	v := Verdict{Title: l.titleAfter(b.AfterMark), Metric: l.Metric, unit: l.metric.unit}
 	if !l.Optional {
 		var err error
-		if v.Why, err = l.absentFrom(s, old, b); err != nil || v.Why != "" {
+		if v.Why, err = l.absentFrom(runs, olds, b); err != nil || v.Why != "" {
 			v.State = Unknown
 			return v, err
 		}
 	}
-	now, err := l.measure(s, b)
-	if why := l.unknown(err, "the session"); why != "" {
+	now, why, err := l.measureAll(runs, b, "the session")
+	if err != nil || why != "" {
 		v.State, v.Why = Unknown, why
-		return v, nil
-	}
-	if err != nil {
 		return v, err
 	}
-	v.Value, v.Limit = now.value, l.max
-	var before *measured
-	lost := now.lost
+	v.Value, v.Runs, v.Limit = now.value, now.runs, l.max
+	before, lost := (*measured)(nil), now.lost
 	if l.hasGrowth {
-		if old == nil {
+		if len(olds) == 0 {
 			v.State, v.Why = Unknown, "it limits growth, and there is no baseline"
 			return v, nil
 		}
-		before, err = l.measure(old, b)
-		if why := l.unknown(err, "the baseline"); why != "" {
+		before, why, err = l.measureAll(olds, b, "the baseline")
+		if err != nil || why != "" {
 			v.State, v.Why = Unknown, why
-			return v, nil
-		}
-		if err != nil {
 			return v, err
 		}
-		v.Baseline, v.HasBase, lost = before.value, true, lost || before.lost
+		v.Baseline, v.HasBase, v.BaseRuns, lost = before.value, true, before.runs, lost || before.lost
 		allowed := v.Baseline + max(int64(float64(v.Baseline)*l.grow), l.floor)
 		if !l.hasMax || allowed < v.Limit {
 			v.Limit = allowed
 		}
 	}
-	v.decide(lost)
+	v.decide(lost, !l.hasMax || v.Limit < l.max)
 	if v.State == Broken {
 		v.Places, err = l.places(now, before)
 		v.tellPlaces()
-		v.Next = l.next(s, old, &v)
+		v.Next = l.next(now, before, &v)
 	}
 	return v, err
+}
+
+// measureAll measures several runs, and returns the median with the values of all, or why it is not known.
+func (l *Limit) measureAll(list []*session.Session, b *Budget, of string) (median *measured, why string, err error) {
+	all, lost := make([]*measured, len(list)), false
+	for i, s := range list {
+		all[i], err = l.measure(s, b)
+		if why := l.unknown(err, of); why != "" {
+			return nil, why, nil
+		}
+		if err != nil {
+			return nil, "", err
+		}
+		lost = lost || all[i].lost
+	}
+	slices.SortStableFunc(all, func(x, y *measured) int { return cmp.Compare(x.value, y.value) })
+	median = all[(len(all)-1)/2]
+	if median.lost = lost; len(all) > 1 {
+		for _, m := range all {
+			median.runs = append(median.runs, m.value)
+		}
+	}
+	return median, "", nil
 }
 
 // unknown says why a limit cannot be judged after an error of measuring; "": the error does not say it.
@@ -338,39 +368,47 @@ func (l *Limit) unknown(err error, of string) string {
 	return ""
 }
 
-// absentFrom says what a limit is about and the session does not have; "": it has all.
-func (l *Limit) absentFrom(s, old *session.Session, b *Budget) (string, error) {
-	if l.Mine {
-		if user, err := analysis.HasUserCode(s); err != nil || !user {
-			return "no module of this session is your code", err
+// absentFrom says what a limit is about and a session does not have; "": all have all.
+func (l *Limit) absentFrom(runs, olds []*session.Session, b *Budget) (string, error) {
+	for _, s := range runs {
+		if l.Mine {
+			if user, err := analysis.HasUserCode(s); err != nil || !user {
+				return "no module of this session is your code", err
+			}
 		}
+		why, err := missingTerm(s, l.terms())
+		if why == "" && err == nil {
+			continue
+		}
+		if err != nil || len(olds) == 0 {
+			return why, err
+		}
+		before, err := l.measure(olds[0], b)
+		if err != nil {
+			return why, nil // what cannot be measured helps nobody
+		}
+		name, err := l.renamed(s, olds[0], b, before.value)
+		if err != nil || name == "" {
+			return why, err
+		}
+		return strings.TrimSuffix(why, " (renamed?)") + fmt.Sprintf(", and %s is new with the same %s, %s: renamed?",
+			name, l.Metric, l.metric.unit.print(before.value)), nil
 	}
-	why, err := missingTerm(s, l.terms())
-	if why == "" || err != nil || old == nil {
-		return why, err
-	}
-	before, err := l.measure(old, b)
-	if err != nil {
-		return why, nil // what cannot be measured helps nobody
-	}
-	name, err := l.renamed(s, old, b, before.value)
-	if err != nil || name == "" {
-		return why, err
-	}
-	return strings.TrimSuffix(why, " (renamed?)") + fmt.Sprintf(", and %s is new with the same %s, %s: renamed?", name,
-		l.Metric, l.metric.unit.print(before.value)), nil
+	return "", nil
 }
 
-// decide says what became of a limit, but for places.
-func (v *Verdict) decide(lost bool) {
-	against := ""
+// decide says what became of a limit, but for places. byGrowth: the baseline decides.
+func (v *Verdict) decide(lost, byGrowth bool) {
+	against := v.spread(v.Runs, "of %d runs")
 	if v.HasBase {
-		against = fmt.Sprintf(", %s before", v.Print(v.Baseline))
+		against += fmt.Sprintf(", %s before%s", v.Print(v.Baseline), v.spread(v.BaseRuns, "in %d runs"))
 	}
 	within := fmt.Sprintf("%s of at most %s%s", v.Print(v.Value), v.Print(v.Limit), against)
 	switch {
 	case v.Value > v.Limit && v.HasBase && lost:
 		v.State, v.Why = Unknown, within+"; but a session has losses, so they cannot be compared"
+	case v.Value > v.Limit && v.HasBase && byGrowth && v.overlaps():
+		v.State, v.Why = Held, within+": within the spread of the runs"
 	case v.Value > v.Limit:
 		v.State, v.Why = Broken, v.tooMuch()+against
 	case lost:
@@ -378,6 +416,26 @@ func (v *Verdict) decide(lost bool) {
 	default:
 		v.State, v.Why = Held, within
 	}
+}
+
+// overlaps reports whether some run had no more than some run of the baseline: then they cannot be told apart.
+func (v *Verdict) overlaps() bool {
+	least, most := v.Value, v.Baseline
+	if len(v.Runs) > 0 {
+		least = v.Runs[0]
+	}
+	if n := len(v.BaseRuns); n > 0 {
+		most = v.BaseRuns[n-1]
+	}
+	return least <= most
+}
+
+// spread says how far the values of several runs are apart.
+func (v *Verdict) spread(runs []int64, of string) string {
+	if len(runs) == 0 {
+		return ""
+	}
+	return fmt.Sprintf(" (median "+of+", %s to %s)", len(runs), v.Print(runs[0]), v.Print(runs[len(runs)-1]))
 }
 
 // tooMuch says how much more than is allowed there is.
@@ -412,14 +470,15 @@ func (v *Verdict) tellPlaces() {
 }
 
 // next is a command that shows more of what is broken.
-func (l *Limit) next(s, old *session.Session, v *Verdict) string {
+func (l *Limit) next(now, before *measured, v *Verdict) string {
+	s := now.src.Session()
 	switch {
 	case l.metric.whole:
 		return shell.Line([]string{"clrprof", "report", s.Path(), "gcs"})
 	case l.metric.finds:
 		return shell.Line([]string{"clrprof", "report", s.Path(), "rules"})
 	case v.HasBase:
-		return shell.Line([]string{"clrprof", "diff", old.Path(), s.Path(), "lines"})
+		return shell.Line([]string{"clrprof", "diff", before.src.Session().Path(), s.Path(), "lines"})
 	case len(v.Places) == 0:
 		return ""
 	}
@@ -515,6 +574,7 @@ type measured struct {
 	lost  bool             // some of it may be missing
 	src   *analysis.Source // what is selected
 	found *rules.Result    // of findings
+	runs  []int64          // of several runs: see Verdict.Runs
 }
 
 // measure returns the value of the metric in what a limit is about. What it names need not be there.

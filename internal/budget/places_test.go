@@ -28,7 +28,11 @@ func verdictsOn(t *testing.T, s, old *session.Session, text string) []Verdict {
 	if err != nil {
 		t.Fatal(err)
 	}
-	verdicts, err := b.Judge(context.Background(), s, old)
+	var olds []*session.Session
+	if old != nil {
+		olds = append(olds, old)
+	}
+	verdicts, err := b.Judge(context.Background(), []*session.Session{s}, olds)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -150,6 +154,71 @@ func TestRecordedNothing(t *testing.T) {
 	for _, v := range verdictsOn(t, s, nil, "[[limit]]\nmetric = \"bytes\"\nmax = \"1G\"\n[[limit]]\nmetric = \"gcs\"\nmax = 5\n") {
 		if v.State != Unknown || !strings.Contains(v.Why, "nothing was recorded") {
 			t.Errorf("%+v", v)
+		}
+	}
+}
+
+// TestSeveralRuns: of several runs the median counts, what the baseline's runs reach is no growth, and a first budget
+// allows what differs between runs.
+func TestSeveralRuns(t *testing.T) {
+	run := func(more quantity.Bytes) *session.Session {
+		b := sessiontest.Shop()
+		b.SiteValues[0].Bytes += more
+		return opened(t, b)
+	}
+	all := func(more ...quantity.Bytes) (out []*session.Session) {
+		for _, m := range more {
+			out = append(out, run(m))
+		}
+		return out
+	}
+	src, err := analysis.Open(run(0), analysis.Selection{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	total, err := src.Total()
+	if err != nil {
+		t.Fatal(err)
+	}
+	base := int64(total.Bytes)
+	b, err := Parse(fmt.Sprintf("[[limit]]\nmetric = \"bytes\"\ngrow = \"0%%\"\n[[limit]]\nmetric = \"bytes\"\nmax = %d\n",
+		base+4000))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		now, before []quantity.Bytes
+		states      [2]State
+		median      quantity.Bytes
+	}{
+		{[]quantity.Bytes{3000, 0, 8000}, []quantity.Bytes{0, 1000, 2000}, [2]State{Held, Held}, 3000},
+		{[]quantity.Bytes{5000, 2001, 8000}, []quantity.Bytes{0, 1000, 2000}, [2]State{Broken, Broken}, 5000},
+		{[]quantity.Bytes{0, 100, 9000, 9000}, []quantity.Bytes{500}, [2]State{Held, Held}, 100},
+		{[]quantity.Bytes{1000}, []quantity.Bytes{0, 0, 5000}, [2]State{Held, Held}, 1000},
+		{[]quantity.Bytes{1000}, []quantity.Bytes{0}, [2]State{Broken, Held}, 1000},
+	} {
+		v, err := b.Judge(context.Background(), all(c.now...), all(c.before...))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if v[0].State != c.states[0] || v[1].State != c.states[1] || v[0].Value != base+int64(c.median) {
+			t.Errorf("%v after %v: %+v", c.now, c.before, v)
+		}
+		if c.states[0] == Held && v[0].Value > v[0].Limit != strings.Contains(v[0].Why, "within the spread") {
+			t.Errorf("%v after %v: %s", c.now, c.before, v[0].Why)
+		}
+	}
+	text, err := Draft(all(0, 100_000, 20_000), 0.01)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if b, err = Parse(text); err != nil {
+		t.Fatal(err)
+	}
+	for _, more := range []quantity.Bytes{0, 100_000, 150_000} {
+		v, err := b.Judge(context.Background(), all(more), nil)
+		if err != nil || v[0].Metric != "bytes" || v[0].State != Held {
+			t.Errorf("%d more: %+v, %v\n%s", more, v[0], err, text)
 		}
 	}
 }

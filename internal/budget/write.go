@@ -112,6 +112,9 @@ type verdictJSON struct {
 	Baseline *int64 `json:"baseline"`
 	Why      string `json:"why"`
 	Only     string `json:"only,omitempty"`
+	// Of several runs.
+	Runs         []int64 `json:"runs,omitempty"`
+	BaselineRuns []int64 `json:"baseline_runs,omitempty"`
 	// Of what is broken.
 	Places []placeJSON `json:"places,omitempty"`
 	Next   string      `json:"next,omitempty"`
@@ -139,8 +142,8 @@ func placesJSON(list []Place) []placeJSON {
 func writeJSON(w io.Writer, verdicts []Verdict, only string) error {
 	out := make([]verdictJSON, len(verdicts))
 	for i, v := range verdicts {
-		out[i] = verdictJSON{v.Title, v.Metric, v.State, v.Value, v.Limit, nil, v.Why, only, placesJSON(v.Places),
-			v.Next}
+		out[i] = verdictJSON{v.Title, v.Metric, v.State, v.Value, v.Limit, nil, v.Why, only, v.Runs, v.BaseRuns,
+			placesJSON(v.Places), v.Next}
 		if v.HasBase {
 			out[i].Baseline = &verdicts[i].Baseline
 		}

@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -24,38 +25,45 @@ const (
 	exitUnknown = 2
 )
 
+// maxRuns bounds the sessions of a check: all are open at once, and more say hardly more of the spread.
+const maxRuns = 100
+
 // maxBudget bounds a budget's file.
 const maxBudget = 1 << 20
 
 // budgetFlags are the flags of the check command.
 type budgetFlags struct {
-	file, baseline, format, afterMark string
-	sourceRoot                        string
-	optional                          bool // the baseline need not be there
-	only                              selectionFlags
-	unfinished                        unfinishedFlags
+	file, format, afterMark string
+	baselines               []string
+	sourceRoot              string
+	optional                bool // the baseline need not be there
+	only                    selectionFlags
+	unfinished              unfinishedFlags
 }
 
 func newBudgetCommand(e *environment) *cobra.Command {
 	b := &budgetFlags{}
 	cmd := &cobra.Command{
-		Use:   "check SESSION --budget FILE [--baseline OLD]",
+		Use:   "check SESSION... --budget FILE [--baseline OLD]...",
 		Short: "Check a session against limits, for CI",
 		Long: "Check a session against the limits of a file: bytes, objects, calls, times and collections of the\n" +
 			"whole program or of some code, absolute or against a baseline (docs/budgets.md). Exit code 0: all\n" +
-			"limits are held; 1: one is broken; 2: none is known to be broken, but one cannot be checked.",
+			"limits are held; 1: one is broken; 2: none is known to be broken, but one cannot be checked.\n" +
+			"Several sessions are runs of the same: their median is checked, and what the runs of the baseline\n" +
+			"reach, too, is no growth.",
 		Example: "  clrprof check app.clrprof --budget budget.toml\n" +
 			"  clrprof check new.clrprof --budget budget.toml --baseline main.clrprof --baseline-optional --format github\n" +
 			"  clrprof check new.clrprof --budget budget.toml --baseline old.clrprof --format junit > budget.xml\n" +
 			"  clrprof check app.clrprof --budget budget.toml --after-mark 'after warm-up'\n" +
 			"  clrprof check app.clrprof --budget budget.toml --filter orders.filter --process Worker\n" +
 			"  clrprof check app.clrprof --budget budget.toml --format markdown >> \"$GITHUB_STEP_SUMMARY\"",
-		Args: arguments(1, 1, "a SESSION"),
-		RunE: func(cmd *cobra.Command, args []string) error { return b.run(e, cmd, args[0]) },
+		Args: arguments(1, maxRuns, "a SESSION"),
+		RunE: func(cmd *cobra.Command, args []string) error { return b.run(e, cmd, args) },
 	}
 	f := cmd.Flags()
 	f.StringVar(&b.file, "budget", "", "the file with the limits")
-	f.StringVar(&b.baseline, "baseline", "", "the session that growth is measured against")
+	f.StringArrayVar(&b.baselines, "baseline", nil, "the session that growth is measured against; several of them are "+
+		"runs of the same")
 	f.BoolVar(&b.optional, "baseline-optional", false, "if there is no baseline yet, check the limits that need none")
 	f.StringVar(&b.afterMark, "after-mark", "", "only what was recorded after this mark, given by name or #ID, "+
 		"such as the end of a warm-up (default: after_mark of the file)")
@@ -68,7 +76,7 @@ func newBudgetCommand(e *environment) *cobra.Command {
 	return cmd
 }
 
-func (b *budgetFlags) run(e *environment, cmd *cobra.Command, path string) error {
+func (b *budgetFlags) run(e *environment, cmd *cobra.Command, paths []string) error {
 	if b.file == "" {
 		return usage("check needs --budget FILE: see %s --help", cmd.CommandPath())
 	}
@@ -83,40 +91,41 @@ func (b *budgetFlags) run(e *environment, cmd *cobra.Command, path string) error
 	if err != nil {
 		return usage("%s: %w", b.file, err)
 	}
-	s, err := b.unfinished.open(cmd.Context(), e, path)
-	if err != nil {
-		return readError(err)
-	}
-	defer s.Close()
-	old, first, err := b.openBaseline(cmd.Context(), e)
+	runs, err := b.openAll(cmd.Context(), e, paths)
+	defer closeAll(runs)
 	if err != nil {
 		return err
 	}
-	if old != nil {
-		defer old.Close()
+	olds, first, err := b.openBaselines(cmd.Context(), e)
+	defer closeAll(olds)
+	if err != nil {
+		return err
 	}
 	limits.AfterMark = cmp.Or(b.afterMark, limits.AfterMark)
-	if _, err := b.only.selection(s); err != nil { // of a limit a pattern may match nothing, but not of a flag
-		return readError(err)
+	for _, s := range runs {
+		if _, err := b.only.selection(s); err != nil { // of a limit a pattern may match nothing, but not of a flag
+			return readError(err)
+		}
 	}
 	limits.Only = b.only.of
-	notes, err := limits.Notes(s)
+	notes, err := limits.Notes(runs[0])
 	if err != nil {
 		return readError(known(err))
 	}
 	if first && limits.LimitsGrowth() {
 		limits.LeaveOutGrowth()
-		notes = append(notes, fmt.Sprintf("There is no baseline %s yet: limits on growth are left out.", b.baseline))
+		notes = append(notes, fmt.Sprintf("There is no baseline %s yet: limits on growth are left out.",
+			strings.Join(b.baselines, ", ")))
 	}
-	if old != nil && !limits.LimitsGrowth() {
+	if len(olds) > 0 && !limits.LimitsGrowth() {
 		notes = append(notes, "The baseline is compared with nothing: no limit has grow.")
 	}
-	if old != nil && limits.LimitsGrowth() {
-		if err := b.tellDifferences(e, &notes, old, s); err != nil {
+	if len(olds) > 0 && limits.LimitsGrowth() {
+		if err := b.tellDifferences(e, &notes, slices.Concat(olds, runs)); err != nil {
 			return err
 		}
 	}
-	verdicts, err := limits.Judge(cmd.Context(), s, old)
+	verdicts, err := limits.Judge(cmd.Context(), runs, olds)
 	if err != nil {
 		return readError(known(err))
 	}
@@ -133,27 +142,46 @@ func (b *budgetFlags) run(e *environment, cmd *cobra.Command, path string) error
 	return nil
 }
 
-// openBaseline opens the baseline, if one was named. first: it is not there, and need not be.
-func (b *budgetFlags) openBaseline(ctx context.Context, e *environment) (old *session.Session, first bool, err error) {
-	if b.baseline == "" {
-		if b.optional {
-			return nil, false, usage("--baseline-optional needs --baseline OLD")
+// openAll opens sessions. With an error it returns those that are open.
+func (b *budgetFlags) openAll(ctx context.Context, e *environment, paths []string) (out []*session.Session, err error) {
+	for _, path := range paths {
+		s, err := b.unfinished.open(ctx, e, path)
+		if err != nil {
+			return out, readError(err)
 		}
-		return nil, false, nil
+		out = append(out, s)
 	}
-	if _, err := os.Stat(b.baseline); b.optional && errors.Is(err, fs.ErrNotExist) {
-		return nil, true, nil
+	return out, nil
+}
+
+func closeAll(list []*session.Session) {
+	for _, s := range list {
+		s.Close()
 	}
-	if old, err = b.unfinished.open(ctx, e, b.baseline); err != nil {
-		return nil, false, readError(err)
+}
+
+// openBaselines opens the baselines, if there are any. first: one is not there, and need not be.
+func (b *budgetFlags) openBaselines(ctx context.Context, e *environment) (olds []*session.Session, first bool,
+	err error) {
+	if len(b.baselines) == 0 && b.optional {
+		return nil, false, usage("--baseline-optional needs --baseline OLD")
 	}
-	return old, false, nil
+	if len(b.baselines) > maxRuns {
+		return nil, false, usage("%d baselines are more than %d", len(b.baselines), maxRuns)
+	}
+	for _, path := range b.baselines {
+		if _, err := os.Stat(path); b.optional && errors.Is(err, fs.ErrNotExist) {
+			return nil, true, nil
+		}
+	}
+	olds, err = b.openAll(ctx, e, b.baselines)
+	return olds, false, err
 }
 
 // tellDifferences says what else differs between the sessions that growth is measured by: text and Markdown have it
 // with the limits, the others would take it for what is selected.
-func (b *budgetFlags) tellDifferences(e *environment, notes *[]string, old, s *session.Session) error {
-	differ, err := report.RecordedDifferently(old, s)
+func (b *budgetFlags) tellDifferences(e *environment, notes *[]string, all []*session.Session) error {
+	differ, err := report.RecordedDifferently(all...)
 	switch {
 	case err != nil:
 		return readError(err)

@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/clrprof/clrprof/internal/budget"
+	"github.com/clrprof/clrprof/internal/session"
 )
 
 // defaultHeadroom is how many percent more than a run's a first budget allows: what is exact hardly needs it, but input
@@ -31,15 +32,17 @@ func newDraftCommand(e *environment) *cobra.Command {
 	}
 	d := &draftFlags{}
 	cmd := &cobra.Command{
-		Use:   "init SESSION",
+		Use:   "init SESSION...",
 		Short: "Write a first budget from a run",
 		Long: "Write a first budget from a run: what it allocated, kept and called, in total, by your code and by\n" +
-			"the functions that allocate most, plus some headroom. Edit it then: docs/budgets.md describes it.",
+			"the functions that allocate most, plus some headroom. Edit it then: docs/budgets.md describes it. Of\n" +
+			"several runs it takes the greatest values, and allows at least as much more as they differ by.",
 		Example: "  clrprof budget init app.clrprof\n" +
 			"  clrprof check app.clrprof --budget budget.toml\n" +
+			"  clrprof budget init run1.clrprof run2.clrprof run3.clrprof\n" +
 			"  clrprof budget init app.clrprof --headroom 25 -o -",
-		Args: arguments(1, 1, "a SESSION"),
-		RunE: func(cmd *cobra.Command, args []string) error { return d.run(cmd.Context(), e, args[0]) },
+		Args: arguments(1, maxRuns, "a SESSION"),
+		RunE: func(cmd *cobra.Command, args []string) error { return d.run(cmd.Context(), e, args) },
 	}
 	f := cmd.Flags()
 	f.StringVarP(&d.output, "output", "o", "budget.toml", "the file to write; - for standard output")
@@ -50,16 +53,20 @@ func newDraftCommand(e *environment) *cobra.Command {
 	return parent
 }
 
-func (d *draftFlags) run(ctx context.Context, e *environment, path string) error {
+func (d *draftFlags) run(ctx context.Context, e *environment, paths []string) error {
 	if !(d.headroom >= 0 && d.headroom <= 1000) {
 		return usage("--headroom %g: want a percentage from 0 to 1000", d.headroom)
 	}
-	s, err := d.unfinished.open(ctx, e, path)
-	if err != nil {
-		return readError(err)
+	var runs []*session.Session
+	for _, path := range paths {
+		s, err := d.unfinished.open(ctx, e, path)
+		if err != nil {
+			return readError(err)
+		}
+		defer s.Close()
+		runs = append(runs, s)
 	}
-	defer s.Close()
-	text, err := budget.Draft(s, d.headroom/100)
+	text, err := budget.Draft(runs, d.headroom/100)
 	if err != nil {
 		return readError(err)
 	}
