@@ -80,7 +80,7 @@ static uint32_t n_running;
 static void take_back(const struct batch *b)
 {
     static hresult results[AT_ONCE];
-    SLOT(info, INFO_REQUEST_REVERT, uint32_t, const uintptr_t *, const uint32_t *, hresult *)(info, b->n, b->modules, b->tokens, results);
+    (void)SLOT(info, INFO_REQUEST_REVERT, uint32_t, const uintptr_t *, const uint32_t *, hresult *)(info, b->n, b->modules, b->tokens, results);
 }
 
 /* What has to be taken back. False: there is no memory. */
@@ -377,7 +377,7 @@ static void note_running(void)
     if (SLOT(info, INFO_ENUM_THREADS, void **)(info, &list) < 0 || list == NULL)
         return;
     while (SLOT(list, ENUM_NEXT, uint32_t, uintptr_t *, uint32_t *)(list, 1, &thread, &n) >= 0 && n == 1)
-        SLOT(info, INFO_DO_STACK_SNAPSHOT, uintptr_t, void *, uint32_t, void *, uint8_t *, uint32_t)(info, thread, (void *)note_frame, 0, NULL, NULL, 0);
+        (void)SLOT(info, INFO_DO_STACK_SNAPSHOT, uintptr_t, void *, uint32_t, void *, uint8_t *, uint32_t)(info, thread, (void *)note_frame, 0, NULL, NULL, 0);
     com_release(list);
 }
 
@@ -389,7 +389,7 @@ void attached_report_running(void)
         uint32_t token;
         if (!method_of(function_id, &module, &token) || !is_concerned(module) || inliners_kind(module, token) != INLINERS_WANTED)
             continue;
-        SLOT(info, INFO_GET_FUNCTION_FROM_IP3, uintptr_t, uintptr_t *, uintptr_t *)(info, running[i].ip, &function_id, &version);
+        (void)SLOT(info, INFO_GET_FUNCTION_FROM_IP3, uintptr_t, uintptr_t *, uintptr_t *)(info, running[i].ip, &function_id, &version);
         if (version == 0 || map_get(&versions, running[i].function_id) != version)
             probes_ran(running[i].function_id);
     }

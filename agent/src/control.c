@@ -50,14 +50,15 @@ static uint64_t applied;  /* changes of the file */
 static bool off;          /* this process as a whole */
 static uint64_t n_pauses; /* of that, which have begun */
 static uint64_t off_since, off_ticks; /* since when; in pauses that have ended. On the clock of time */
-static struct thread_state { /* of a thread that has a number */
+struct thread_state { /* of a thread that has a number */
     struct level_state level;
     uint32_t os_id;
     bool settled;                 /* what it did until the level went off is counted: it did that itself */
     uint64_t since, since_paused; /* off since then, if it is, and how long the process had been off by then */
     uint64_t ticks;               /* off while the process was on, in spans that have ended */
     struct thread_state *next, **place; /* place: NULL, it is free */
-} *known, *unused;
+};
+static struct thread_state *known, *unused;
 static __thread struct thread_state *own_thread AT_FIXED_PLACE; /* NULL: its level is on */
 static struct { /* threads that are in calls of functions that limit what is recorded of all */
     bool only_inside, off; /* off: as it was reported */

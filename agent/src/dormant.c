@@ -329,10 +329,10 @@ static void *wait_for_collectors(void *unused)
 static bool make_place(const char *directory)
 {
     char made[MAX_PATH + 8];
-    struct stat namespace = {0};
-    if (path_status("/proc/self/ns/pid", &namespace) != 0)
-        namespace.st_ino = 0;
-    int n = snprintf(place_path, sizeof place_path, "%s/" WIRE_DORMANT_PREFIX "%llu-%u", directory, (unsigned long long)namespace.st_ino, (unsigned)getpid());
+    struct stat own = {0};
+    if (path_status("/proc/self/ns/pid", &own) != 0)
+        own.st_ino = 0;
+    int n = snprintf(place_path, sizeof place_path, "%s/" WIRE_DORMANT_PREFIX "%llu-%u", directory, (unsigned long long)own.st_ino, (unsigned)getpid());
     if (n < 0 || (size_t)n >= sizeof place_path)
         return false;
     snprintf(made, sizeof made, "%s.new", place_path);

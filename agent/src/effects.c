@@ -208,21 +208,21 @@ static uint32_t add_variables(const struct callees *c, uint32_t token, uint32_t 
     uint32_t all = *first + more;
     if (all > MAX_LOCALS || bytes + more + 5 > CALLEES_SCRATCH)
         return 0;
-    uint8_t *new = c->scratch;
-    new[n++] = LOCALS;
+    uint8_t *longer = c->scratch;
+    longer[n++] = LOCALS;
     if (all < 0x80) {
-        new[n++] = (uint8_t)all;
+        longer[n++] = (uint8_t)all;
     } else if (all < 0x4000) {
-        new[n++] = (uint8_t)(0x80 | all >> 8);
-        new[n++] = (uint8_t)all;
+        longer[n++] = (uint8_t)(0x80 | all >> 8);
+        longer[n++] = (uint8_t)all;
     } else {
         const uint8_t four[] = {0xC0, 0, (uint8_t)(all >> 8), (uint8_t)all};
-        memcpy(new + n, four, sizeof four);
+        memcpy(longer + n, four, sizeof four);
         n += sizeof four;
     }
     if (bytes != 0)
-        memcpy(new + n, old, bytes);
-    memset(new + n + bytes, ELEMENT_OBJECT, more);
+        memcpy(longer + n, old, bytes);
+    memset(longer + n + bytes, ELEMENT_OBJECT, more);
     return n + bytes + more;
 }
 
@@ -230,23 +230,23 @@ uint32_t effects_locals(void *context, uint32_t token, uint32_t more, uint32_t *
 {
     const struct callees *c = context;
     uint64_t key = (uint64_t)c->module_number << 32 | more << 24 | (token & ~TOKEN_TABLE);
-    uint32_t bytes = add_variables(c, token, more, first), new = (uint32_t)(map_get(&signatures, key) >> 1);
+    uint32_t bytes = add_variables(c, token, more, first), made = (uint32_t)(map_get(&signatures, key) >> 1);
     void *emit = NULL;
-    if (bytes == 0 || new != 0)
-        return bytes == 0 ? 0 : new;
+    if (bytes == 0 || made != 0)
+        return bytes == 0 ? 0 : made;
     if (SLOT(info, INFO_GET_MODULE_META_DATA, uintptr_t, uint32_t, const struct guid *, void **)(info, c->module, OPEN_WRITE, &IID_METADATA_EMIT, &emit) !=
             HR_OK ||
         emit == NULL)
         return 0;
-    if (SLOT(emit, EMIT_GET_TOKEN_FROM_SIG, const uint8_t *, uint32_t, uint32_t *)(emit, c->scratch, bytes, &new) < 0)
-        new = 0;
+    if (SLOT(emit, EMIT_GET_TOKEN_FROM_SIG, const uint8_t *, uint32_t, uint32_t *)(emit, c->scratch, bytes, &made) < 0)
+        made = 0;
     com_release(emit);
-    if (new != 0) {
+    if (made != 0) {
         arena_lock();
-        map_put(&signatures, key, (uint64_t)new << 1 | c->collectible); /* else it is asked for again, and is the same */
+        map_put(&signatures, key, (uint64_t)made << 1 | c->collectible); /* else it is asked for again, and is the same */
         arena_unlock();
     }
-    return new;
+    return made;
 }
 
 bool effects_init(void *profiler_info)

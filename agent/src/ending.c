@@ -57,10 +57,11 @@ static struct found { /* a function that is a sign */
 static uint32_t n_found;
 static uint32_t host_type; /* whose objects are hosts; 0: none was made */
 static uint64_t hosts;     /* when the program began to end */
-static struct freed {
+struct freed {
     uint64_t objects[WIRE_GENERATION_COUNT], bytes[WIRE_GENERATION_COUNT];
     struct wire_ages ages;
-} *freed;
+};
+static struct freed *freed;
 static uint64_t n_freed; /* sites */
 
 /* ── the signs ──────────────────────────────────────────────────────────────────────────────────────────────── */

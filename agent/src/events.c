@@ -181,7 +181,7 @@ static void *start(void *unused)
 static void *stop(void *unused)
 {
     own_thread = true;
-    SLOT(info, INFO_EVENT_PIPE_STOP_SESSION, uint64_t)(info, session);
+    (void)SLOT(info, INFO_EVENT_PIPE_STOP_SESSION, uint64_t)(info, session);
     __atomic_fetch_sub(&running, 1, __ATOMIC_SEQ_CST);
     return unused;
 }
@@ -257,7 +257,7 @@ static void note_provider(uintptr_t provider)
     uint32_t stage = __atomic_load_n(&registered, __ATOMIC_SEQ_CST);
     if (stage == REGISTERED_ALL)
         return;
-    SLOT(info, INFO_EVENT_PIPE_GET_PROVIDER_INFO, uintptr_t, uint32_t, uint32_t *, utf16 *)(info, provider, sizeof name / sizeof *name, &length, name);
+    (void)SLOT(info, INFO_EVENT_PIPE_GET_PROVIDER_INFO, uintptr_t, uint32_t, uint32_t *, utf16 *)(info, provider, sizeof name / sizeof *name, &length, name);
     if (memcmp(name, runtime_name, sizeof runtime_name) == 0)
         __atomic_store_n(&registered, REGISTERED_RUNTIME, __ATOMIC_SEQ_CST);
     else if (stage == REGISTERED_RUNTIME)

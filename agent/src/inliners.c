@@ -98,17 +98,17 @@ static bool method_type(const struct namer *n, uint32_t method, uint32_t *type, 
 /* How many methods the module has: a token beyond has no properties. */
 static uint32_t count_methods(const struct namer *n)
 {
-    uint32_t type, length, has = 0, not = 1;
-    while (not < MAX_METHODS && method_type(n, not, &type, NULL, &length)) {
-        has = not;
-        not *= 2;
+    uint32_t type, length, has = 0, has_not = 1;
+    while (has_not < MAX_METHODS && method_type(n, has_not, &type, NULL, &length)) {
+        has = has_not;
+        has_not *= 2;
     }
-    while (not - has > 1) {
-        uint32_t middle = has + (not - has) / 2;
+    while (has_not - has > 1) {
+        uint32_t middle = has + (has_not - has) / 2;
         if (method_type(n, middle, &type, NULL, &length))
             has = middle;
         else
-            not = middle;
+            has_not = middle;
     }
     return has;
 }

@@ -69,14 +69,15 @@ static struct {
     struct pending *of; /* from 1 on */
 } tasks;
 
-static __thread struct call {
+struct call {
     uintptr_t at; /* caller's stack pointer of the outermost call, 0: there is none */
     uint64_t start;
     uint32_t kind, row; /* row: 0: not known, or the task says when it ends */
     uint32_t task;
     struct stack *stack;
     struct call *next; /* of those that no thread has */
-} *own AT_FIXED_PLACE; /* NULL: the thread has made no such call */
+};
+static __thread struct call *own AT_FIXED_PLACE; /* NULL: the thread has made no such call */
 static struct call *unused_calls;
 
 /* What the stubs of probes go on to. */
@@ -279,7 +280,7 @@ static void walk_stack(struct walk *w, uintptr_t place, uintptr_t own_sp, uintpt
     memcpy(seed + CONTEXT_IP, &place, sizeof place);
     w->n = 0;
     w->inside = w->cut = false;
-    SLOT(info, INFO_DO_STACK_SNAPSHOT, uintptr_t, void *, uint32_t, void *, uint8_t *, uint32_t)(info, 0, (void *)take_frame, 0, w, seed, SEED_BYTES);
+    (void)SLOT(info, INFO_DO_STACK_SNAPSHOT, uintptr_t, void *, uint32_t, void *, uint8_t *, uint32_t)(info, 0, (void *)take_frame, 0, w, seed, SEED_BYTES);
 }
 
 static uint64_t hash_of(const struct walk *w)

@@ -47,9 +47,9 @@ bool meters_choose(void)
         hook[n++] = (utf16)(c > 0xFFFF ? 0xDC00 + (c & 0x3FF) : c);
     }
     hook[n] = 0;
-    bool readable = *text == 0 && access(path, R_OK) == 0, new = arena.header->runtime_major >= OLDEST;
-    report(!new ? WIRE_METER_OLD_RUNTIME : readable ? WIRE_METER_WANTED : WIRE_METER_NO_FILE);
-    return new && readable;
+    bool readable = *text == 0 && access(path, R_OK) == 0, is_new = arena.header->runtime_major >= OLDEST;
+    report(!is_new ? WIRE_METER_OLD_RUNTIME : readable ? WIRE_METER_WANTED : WIRE_METER_NO_FILE);
+    return is_new && readable;
 }
 
 const utf16 *meters_hook(void)

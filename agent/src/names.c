@@ -39,12 +39,13 @@ static void *info; /* ICorProfilerInfo9 or later */
 static struct map modules, imports, types, functions, bodies, ips;
 static struct map dynamic; /* function << 32 | n → its n-th address in ips or bodies; n = 0 → how many */
 static uint32_t last_module, last_type, last_function, last_body, native_ips[2], n_native;
-static struct scratch { /* one for each thread that describes something at the same time */
+struct scratch { /* one for each thread that describes something at the same time */
     union {
         struct scratch *next; /* of those that are free */
         uint8_t bytes[SCRATCH_BYTES];
     };
-} *free_scratch;
+};
+static struct scratch *free_scratch;
 static struct {
     uintptr_t class_id;
     uint32_t type;

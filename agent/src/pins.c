@@ -35,7 +35,7 @@ void pins_init(void *info)
 static void destroy(void *handle)
 {
     if (handle != NULL)
-        SLOT(info13, INFO_DESTROY_HANDLE, void *)(info13, handle);
+        (void)SLOT(info13, INFO_DESTROY_HANDLE, void *)(info13, handle);
 }
 
 /* With the lock held. The innermost exception of this thread. NULL: there is none. */

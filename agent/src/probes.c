@@ -442,26 +442,26 @@ static void let_go(struct probed *p, const struct rewriting *r)
     arena_unlock();
 }
 
-/* The new IL is what the method is compiled from from now on. */
+/* The written IL is what the method is compiled from from now on. */
 static bool set_body(const struct il_work *w, const struct rewriting *r, const struct probed *p, uint32_t bytes)
 {
-    const uint8_t *new = write_body(w, r->module, bytes);
+    const uint8_t *written = write_body(w, r->module, bytes);
     arena_lock();
-    bool known = new != NULL && map_put(&bodies, (uintptr_t)new, (uintptr_t)p | ((r->value & FUNCTION_IS_COLLECTIBLE) != 0 ? 1u : 0u));
+    bool known = written != NULL && map_put(&bodies, (uintptr_t)written, (uintptr_t)p | ((r->value & FUNCTION_IS_COLLECTIBLE) != 0 ? 1u : 0u));
     arena_unlock();
-    return known && SLOT(info, INFO_SET_IL_FUNCTION_BODY, uintptr_t, uint32_t, const uint8_t *)(info, r->module, r->token, new) >= 0;
+    return known && SLOT(info, INFO_SET_IL_FUNCTION_BODY, uintptr_t, uint32_t, const uint8_t *)(info, r->module, r->token, written) >= 0;
 }
 
-/* The new IL is that of a version, of which the runtime makes a copy. It is made in the process's heap: private memory would leave a
+/* The written IL is that of a version, of which the runtime makes a copy. It is made in the process's heap: private memory would leave a
  * mapping for each method in a dormant process, whose addresses are used once. */
 static bool set_version(const struct il_work *w, void *control, uint32_t bytes)
 {
-    uint8_t *new = malloc(bytes);
-    if (new == NULL)
+    uint8_t *written = malloc(bytes);
+    if (written == NULL)
         return false;
-    il_write(w, new);
-    bool taken = SLOT(control, CONTROL_SET_IL_BODY, uint32_t, const uint8_t *)(control, bytes, new) >= 0;
-    free(new);
+    il_write(w, written);
+    bool taken = SLOT(control, CONTROL_SET_IL_BODY, uint32_t, const uint8_t *)(control, bytes, written) >= 0;
+    free(written);
     return taken;
 }
 
@@ -615,7 +615,7 @@ static bool is_suspended(uintptr_t module, uint32_t token)
     if (SLOT(info, INFO_GET_MODULE_META_DATA, uintptr_t, uint32_t, const struct guid *, void **)(info, module, 0, &IID_METADATA_IMPORT, &import) != HR_OK ||
         import == NULL)
         return false;
-    SLOT(import, IMPORT_GET_METHOD_PROPS, uint32_t, uint32_t *, utf16 *, uint32_t, uint32_t *, uint32_t *, const uint8_t **, uint32_t *, uint32_t *, uint32_t *)(
+    (void)SLOT(import, IMPORT_GET_METHOD_PROPS, uint32_t, uint32_t *, utf16 *, uint32_t, uint32_t *, uint32_t *, const uint8_t **, uint32_t *, uint32_t *, uint32_t *)(
         import, token, &owner, NULL, 0, &length, &attributes, &signature, &signature_bytes, &rva, &implementation);
     com_release(import);
     return (implementation & METHOD_IMPL_ASYNC) != 0;

@@ -325,7 +325,7 @@ static void let_die_all(void)
 static void give_up_handles(void)
 {
     for (uint64_t i = 0; i < held.n; i++)
-        SLOT(info, INFO_DESTROY_HANDLE, void *)(info, ((void **)held.items)[i]);
+        (void)SLOT(info, INFO_DESTROY_HANDLE, void *)(info, ((void **)held.items)[i]);
     held.n = 0;
 }
 

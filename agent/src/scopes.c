@@ -32,11 +32,12 @@ enum kind { INSIDE, OUTSIDE, PROCESS_INSIDE, PROCESS_OUTSIDE, KINDS }; /* of SCO
 
 static bool inside_only; /* nothing is recorded but in functions; no more if one of them cannot have probes */
 static struct own *unused; /* with the arena's lock */
-static __thread struct own { /* NULL: the thread was in no such call; there is no room for more beside what all threads have */
+struct own {
     uintptr_t at[KINDS];    /* caller's stack pointer of the outermost call, 0: there is none */
     struct wire_scope *row; /* NULL: there is none yet */
     struct own *next;
-} *own AT_FIXED_PLACE;
+};
+static __thread struct own *own AT_FIXED_PLACE; /* NULL: the thread was in no such call; there is no room for more beside what all threads have */
 
 static uintptr_t at(enum kind k)
 {

@@ -45,10 +45,11 @@ static uint64_t kept;   /* bytes of it */
 bool snapshot_writing;
 static int fd = -1;
 static const uint64_t none[3]; /* ends a table */
-static struct {
+struct dependent {
     uint64_t key, value;
-} *dependents;
-static struct list dependent_list = {.size = 16};
+};
+static struct dependent *dependents;
+static struct list dependent_list = {.size = sizeof(struct dependent)};
 static uint32_t lock_word;
 static uint8_t *buffer;
 static uint32_t buffered;
@@ -166,7 +167,7 @@ hresult snapshot_object(uintptr_t object, uintptr_t class_id, uint32_t n, const 
     if (!snapshot_writing)
         return HR_FAIL; /* ends the runtime's walk */
     size_t size = 0;
-    SLOT(info, INFO_GET_OBJECT_SIZE2, uintptr_t, size_t *)(info, object, &size);
+    (void)SLOT(info, INFO_GET_OBJECT_SIZE2, uintptr_t, size_t *)(info, object, &size);
     struct {
         uint64_t address, size;
         uint32_t type, n;

@@ -109,8 +109,8 @@ static COLD uint32_t make_child(uint32_t parent, uint32_t ip)
 {
     arena_lock();
     uint32_t node = find_child(parent, ip);
-    bool new = node == 0 && may_have_child(parent, ip) && (arena_node(parent)->children < MAX_CHAIN || map_has_room(&nodes));
-    struct wire_node *out = new ? arena_reserve(WIRE_REGION_NODES, sizeof *out) : NULL;
+    bool is_new = node == 0 && may_have_child(parent, ip) && (arena_node(parent)->children < MAX_CHAIN || map_has_room(&nodes));
+    struct wire_node *out = is_new ? arena_reserve(WIRE_REGION_NODES, sizeof *out) : NULL;
     if (out != NULL) {
         node = (uint32_t)(out - arena_node(0));
         *out = (struct wire_node){.parent = parent, .ip = ip};

@@ -51,7 +51,7 @@
 #define ELEMENT_VECTOR 0x1Du
 #define ELEMENT_REQUIRED 0x1Fu /* and ELEMENT_OPTIONAL, the next: modifiers */
 
-struct class {
+struct loaded_class {
     uintptr_t id, module;
     uintptr_t collectible; /* another module that can be unloaded, of a type argument; MANY: several */
     uint32_t token;
@@ -88,7 +88,7 @@ struct instance { /* where the static fields of an instantiation are */
 
 static void *info;
 static uint32_t lock_word, asking; /* asking: held while a class of `reported_now` is asked, and for the threads */
-static struct list classes = {.size = sizeof(struct class)}, reported_now = {.size = sizeof(struct class)};
+static struct list classes = {.size = sizeof(struct loaded_class)}, reported_now = {.size = sizeof(struct loaded_class)};
 static uintptr_t threads[MAX_THREADS];
 static uint32_t n_threads;
 static bool too_many_threads; /* there were once */
@@ -110,7 +110,7 @@ static bool is_collectible(uintptr_t module)
 }
 
 /* What a class is made of. False: it has no static fields: an array, or not all of its type arguments are known. */
-static bool ask_class(uintptr_t id, struct class *c, uint32_t depth)
+static bool ask_class(uintptr_t id, struct loaded_class *c, uint32_t depth)
 {
     uintptr_t module = 0, parent, arguments[WIRE_MAX_TYPE_ARGUMENTS], element = 0;
     uint32_t token = 0, n = 0, code, rank;
@@ -121,7 +121,7 @@ static bool ask_class(uintptr_t id, struct class *c, uint32_t depth)
     if (hr != HR_OK || token == 0 || module == 0 || n > WIRE_MAX_TYPE_ARGUMENTS || depth > MAX_DEPTH)
         return false;
     if (depth == 0) {
-        *c = (struct class){.id = id, .module = module, .token = token, .is_instance = n != 0};
+        *c = (struct loaded_class){.id = id, .module = module, .token = token, .is_instance = n != 0};
     } else if (module != c->module && module != c->collectible && is_collectible(module)) {
         c->collectible = c->collectible == 0 ? module : MANY;
     }
@@ -131,11 +131,11 @@ static bool ask_class(uintptr_t id, struct class *c, uint32_t depth)
     return true;
 }
 
-static void add_class(const struct class *c)
+static void add_class(const struct loaded_class *c)
 {
     word_lock(&lock_word);
     if (classes.n < MAX_CLASSES && list_reserve(&classes, classes.n + 1))
-        ((struct class *)classes.items)[classes.n++] = *c;
+        ((struct loaded_class *)classes.items)[classes.n++] = *c;
     else
         no_room++;
     word_unlock(&lock_word);
@@ -143,7 +143,7 @@ static void add_class(const struct class *c)
 
 static void see_class(uintptr_t id)
 {
-    struct class c;
+    struct loaded_class c;
     if (ask_class(id, &c, 0))
         add_class(&c);
 }
@@ -160,7 +160,7 @@ static hresult class_loaded(void *self, uintptr_t id, hresult status)
     return HR_OK;
 }
 
-static bool is_of(const struct class *c, uintptr_t module)
+static bool is_of(const struct loaded_class *c, uintptr_t module)
 {
     return c->module == module || c->collectible == module || c->collectible == MANY;
 }
@@ -168,7 +168,7 @@ static bool is_of(const struct class *c, uintptr_t module)
 void statics_forget_module(uintptr_t module)
 {
     word_lock(&lock_word);
-    struct class *all = classes.items;
+    struct loaded_class *all = classes.items;
     uint64_t kept = 0;
     for (uint64_t i = 0; i < classes.n; i++)
         if (!is_of(&all[i], module))
@@ -293,7 +293,7 @@ static bool instance_slot(uint32_t token, uintptr_t *slot)
 
 /* ── reporting ────────────────────────────────────────────────────────────────────────────────────────────────── */
 
-static void report_object(const struct class *c, const struct field *f, struct reported *t)
+static void report_object(const struct loaded_class *c, const struct field *f, struct reported *t)
 {
     if (t->object == 0)
         return;
@@ -305,14 +305,14 @@ static void report_object(const struct class *c, const struct field *f, struct r
 }
 
 /* A struct that has references is an object of its own, a box, and the address is in it. */
-static void report_at(const struct class *c, const struct field *f, uintptr_t address, bool of_thread)
+static void report_at(const struct loaded_class *c, const struct field *f, uintptr_t address, bool of_thread)
 {
     struct reported t = {.slot = f->is_value ? 0 : address, .of_thread = of_thread};
     t.object = f->is_value ? address - sizeof address : *(const uintptr_t *)address;
     report_object(c, f, &t);
 }
 
-static bool report_of_threads(const struct class *c, const struct field *f)
+static bool report_of_threads(const struct loaded_class *c, const struct field *f)
 {
     for (uint32_t i = 0; i < n_threads; i++) {
         uintptr_t address = 0;
@@ -323,7 +323,7 @@ static bool report_of_threads(const struct class *c, const struct field *f)
     return !too_many_threads && !dormant_on;
 }
 
-static bool report_of_instance(const struct class *c, const struct field *f)
+static bool report_of_instance(const struct loaded_class *c, const struct field *f)
 {
     uintptr_t object = 0, slot = 0;
     bool known = instance_slot(f->token, &slot);
@@ -335,7 +335,7 @@ static bool report_of_instance(const struct class *c, const struct field *f)
 }
 
 /* False: not all that it holds is known. */
-static bool report_field(const struct class *c, const struct field *f)
+static bool report_field(const struct loaded_class *c, const struct field *f)
 {
     uintptr_t address = 0;
     uint32_t kind = 0;
@@ -351,7 +351,7 @@ static bool report_field(const struct class *c, const struct field *f)
 }
 
 /* False: not all that its fields hold is known. */
-static bool report_fields(const struct class *c, void *import, const uint32_t *tokens, uint32_t n, struct field *f, bool *found)
+static bool report_fields(const struct loaded_class *c, void *import, const uint32_t *tokens, uint32_t n, struct field *f, bool *found)
 {
     bool known = true;
     for (uint32_t i = 0; i < n; i++) {
@@ -364,7 +364,7 @@ static bool report_fields(const struct class *c, void *import, const uint32_t *t
     return known;
 }
 
-static bool report_class(const struct class *c, struct field *f)
+static bool report_class(const struct loaded_class *c, struct field *f)
 {
     void *import = names_metadata(c->module), *all = NULL;
     uint32_t tokens[TOKENS], n = 0;
@@ -395,7 +395,7 @@ static void find_domain(uintptr_t module)
 
 static void report_classes(struct field *f)
 {
-    struct class *all = reported_now.items;
+    struct loaded_class *all = reported_now.items;
     uint64_t kept = 0;
     for (uint64_t i = 0; i < reported_now.n; i++) {
         word_lock(&asking);
@@ -418,7 +418,7 @@ static void take_classes(void)
         names_each_class(see_class);
     word_lock(&lock_word);
     reported_now = classes;
-    classes = (struct list){.size = sizeof(struct class)};
+    classes = (struct list){.size = sizeof(struct loaded_class)};
     word_unlock(&lock_word);
     word_unlock(&asking);
 }
@@ -429,10 +429,10 @@ static void give_classes(void)
     word_lock(&lock_word);
     struct list more = classes;
     classes = reported_now;
-    reported_now = (struct list){.size = sizeof(struct class)};
+    reported_now = (struct list){.size = sizeof(struct loaded_class)};
     bool room = list_reserve(&classes, classes.n + more.n);
     for (uint64_t i = 0; i < more.n && room; i++)
-        ((struct class *)classes.items)[classes.n++] = ((const struct class *)more.items)[i];
+        ((struct loaded_class *)classes.items)[classes.n++] = ((const struct loaded_class *)more.items)[i];
     no_room += room ? 0 : more.n;
     word_unlock(&lock_word);
     word_unlock(&asking);

@@ -161,7 +161,7 @@ static void stop(void)
     arena_let_go();
     __atomic_add_fetch(&code_epoch, 1, __ATOMIC_RELEASE);
     events_stop((agent_event_mask & IMMUTABLE_EVENTS) | MONITOR_SUSPENDS);
-    SLOT(agent_info, INFO_SET_EVENT_MASK2, uint32_t, uint32_t)(agent_info, (agent_event_mask & IMMUTABLE_EVENTS) | MONITOR_SUSPENDS, 0);
+    (void)SLOT(agent_info, INFO_SET_EVENT_MASK2, uint32_t, uint32_t)(agent_info, (agent_event_mask & IMMUTABLE_EVENTS) | MONITOR_SUSPENDS, 0);
     lifetime_let_go();
     if (arena_is_nameless())
         arena_give_back_all((arena.header->data & WIRE_DATA_TIME) != 0);
@@ -197,6 +197,6 @@ hresult watch_suspended(void *self)
         return HR_OK;
     arena_give_back_all(false);
     given_back = true;
-    SLOT(agent_info, INFO_SET_EVENT_MASK2, uint32_t, uint32_t)(agent_info, agent_event_mask & IMMUTABLE_EVENTS, 0);
+    (void)SLOT(agent_info, INFO_SET_EVENT_MASK2, uint32_t, uint32_t)(agent_info, agent_event_mask & IMMUTABLE_EVENTS, 0);
     return HR_OK;
 }

@@ -103,7 +103,7 @@ void fake_compile(struct fake_method *m)
         m->client = fake_hooks.mapper((uintptr_t)m, fake_hooks.mapper_data, &hooked);
         m->hooked = hooked;
         void *agent = fake_callbacks();
-        SLOT(agent, CALLBACK_JIT_FINISHED, uintptr_t, hresult, int32_t)(agent, (uintptr_t)m, HR_OK, 1);
+        (void)SLOT(agent, CALLBACK_JIT_FINISHED, uintptr_t, hresult, int32_t)(agent, (uintptr_t)m, HR_OK, 1);
         if (errno != 12345)
             fake_die("the agent changed errno");
         if (hooked != 0 && hooked != 1)
@@ -118,7 +118,7 @@ bool fake_may_inline(struct fake_method *caller, struct fake_method *callee)
     int32_t should = 1;
     void *agent = fake_callbacks();
     errno = 12345;
-    SLOT(agent, CALLBACK_JIT_INLINING, uintptr_t, uintptr_t, int32_t *)(agent, (uintptr_t)caller, (uintptr_t)callee, &should);
+    (void)SLOT(agent, CALLBACK_JIT_INLINING, uintptr_t, uintptr_t, int32_t *)(agent, (uintptr_t)caller, (uintptr_t)callee, &should);
     if (errno != 12345)
         fake_die("the agent changed errno");
     return should != 0;
@@ -175,7 +175,7 @@ void fake_report(enum fake_exception what, struct fake_method *m)
 {
     void *agent = fake_callbacks();
     errno = 12345;
-    SLOT(agent, what, uintptr_t, uintptr_t)(agent, (uintptr_t)m, 0);
+    (void)SLOT(agent, what, uintptr_t, uintptr_t)(agent, (uintptr_t)m, 0);
     if (errno != 12345)
         fake_die("the agent changed errno");
 }

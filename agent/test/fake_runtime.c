@@ -87,7 +87,7 @@ int fake_fallocate(int fd, int mode, off_t offset, off_t bytes);
 int fake_ftruncate(int fd, off_t bytes);
 int fake_mprotect(void *address, size_t bytes, int protection);
 int fake_dl_iterate_phdr(int (*found)(struct dl_phdr_info *, size_t, void *), void *data);
-int fake_link(const char *old, const char *new);
+int fake_link(const char *old, const char *name);
 int fake_getattr_np(pthread_t thread, pthread_attr_t *attributes);
 int fake_key_create(pthread_key_t *key, void (*destructor)(void *));
 
@@ -134,9 +134,9 @@ int fake_dl_iterate_phdr(int (*found)(struct dl_phdr_info *, size_t, void *), vo
     return fake.module != NULL ? found(fake.module, sizeof *fake.module, data) : dl_iterate_phdr(found, data);
 }
 
-int fake_link(const char *old, const char *new)
+int fake_link(const char *old, const char *name)
 {
-    return os_fails(OS_LINK, fake.link_error != 0 ? fake.link_error : EEXIST) ? -1 : link(old, new);
+    return os_fails(OS_LINK, fake.link_error != 0 ? fake.link_error : EEXIST) ? -1 : link(old, name);
 }
 
 int fake_getattr_np(pthread_t thread, pthread_attr_t *attributes)
@@ -999,7 +999,7 @@ static void report(uintptr_t object, struct fake_class *c)
     __atomic_fetch_add(&fake.objects, 1, __ATOMIC_RELAXED);
     __atomic_fetch_add(&fake.bytes, (object_bytes(object) + 7) & ~UINT64_C(7), __ATOMIC_RELAXED);
     errno = 12345;
-    SLOT(callback, CALLBACK_OBJECT_ALLOCATED, uintptr_t, uintptr_t)(callback, object, (uintptr_t)c);
+    (void)SLOT(callback, CALLBACK_OBJECT_ALLOCATED, uintptr_t, uintptr_t)(callback, object, (uintptr_t)c);
     if (errno != 12345)
         fake_die("the agent changed errno");
     __atomic_fetch_add(&fake.reported, 1, __ATOMIC_RELAXED);
@@ -1051,7 +1051,7 @@ static void query_callbacks(void *library)
     if (get_class(&ours, &ours, &unknown) != HR_NO_INTERFACE || unknown != NULL)
         fake_die("a factory of another kind");
     int32_t only_notifications = 0;
-    SLOT(callback, 97, int32_t *)(callback, &only_notifications);
+    (void)SLOT(callback, 97, int32_t *)(callback, &only_notifications);
     if (only_notifications != 0)
         fake_die("the agent wants to be a notification profiler");
     for (size_t i = 0; i < CALLBACK_SLOTS; i++)

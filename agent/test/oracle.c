@@ -173,11 +173,11 @@ static void write_function(uintptr_t function)
         dprintf(report_fd, "::(dynamic)");
         return;
     }
-    SLOT(import, IMPORT_GET_METHOD_PROPS, uint32_t, uint32_t *, utf16 *, uint32_t, uint32_t *, uint32_t *, const uint8_t **,
+    (void)SLOT(import, IMPORT_GET_METHOD_PROPS, uint32_t, uint32_t *, utf16 *, uint32_t, uint32_t *, uint32_t *, const uint8_t **,
          uint32_t *, uint32_t *, uint32_t *)(import, token, &owner, name, 256, &length, &attributes, &signature, &bytes, &rva,
                                              &implementation);
     put_name(method, sizeof method, name, length);
-    SLOT(import, IMPORT_GET_TYPE_DEF_PROPS, uint32_t, utf16 *, uint32_t, uint32_t *, uint32_t *, uint32_t *)(
+    (void)SLOT(import, IMPORT_GET_TYPE_DEF_PROPS, uint32_t, utf16 *, uint32_t, uint32_t *, uint32_t *, uint32_t *)(
         import, owner, name, 256, &length, &flags, &bytes);
     put_name(type, sizeof type, name, length);
     dprintf(report_fd, ":%s%s:%s.%s", (attributes & pinvoke) != 0 ? "P" : "", (implementation & internal_call) != 0 ? "I" : "",
@@ -319,7 +319,7 @@ static hresult check_gc(void *self)
         n_walked = 0;
         return hr;
     }
-    SLOT(agent_info, INFO_GET_GENERATION_BOUNDS, uint32_t, uint32_t *, struct clr_generation_range *)(agent_info, 65536, &n, ranges);
+    (void)SLOT(agent_info, INFO_GET_GENERATION_BOUNDS, uint32_t, uint32_t *, struct clr_generation_range *)(agent_info, 65536, &n, ranges);
     for (uint64_t i = 0; i < n_walked; i++) {
         struct shadow *s = heap_find(walked[i].object);
         if (s != NULL) {
@@ -340,10 +340,11 @@ static hresult check_gc(void *self)
 
 #define MAX_CLASSES 65536u /* a power of two */
 
-static struct class_count {
+struct class_count {
     uintptr_t class_id;
     uint64_t objects, bytes;
-} *counts; /* of the last GC */
+};
+static struct class_count *counts; /* of the last GC */
 static bool gc_began = true; /* counts are of the GC before */
 
 static hresult object_references(void *self, uintptr_t object, uintptr_t class_id, uint32_t n, uintptr_t *references)

@@ -53,8 +53,8 @@ static hresult allocated_record(void *self, uintptr_t object, uintptr_t class_id
     if (__atomic_load_n(&record_stopped, __ATOMIC_SEQ_CST) == 0) {
         size_t size = 0;
         int32_t frozen = 0;
-        SLOT(agent_info, INFO_GET_OBJECT_SIZE2, uintptr_t, size_t *)(agent_info, object, &size);
-        SLOT(agent_info, INFO_IS_FROZEN_OBJECT, uintptr_t, int32_t *)(agent_info, object, &frozen);
+        (void)SLOT(agent_info, INFO_GET_OBJECT_SIZE2, uintptr_t, size_t *)(agent_info, object, &size);
+        (void)SLOT(agent_info, INFO_IS_FROZEN_OBJECT, uintptr_t, int32_t *)(agent_info, object, &frozen);
         struct record_entry *e = record_reserve(1);
         e->word[1] = object;
         e->word[2] = (size + 7) & ~UINT64_C(7);

@@ -27,9 +27,10 @@ static uint64_t choose(void *context, uint32_t offset, uint8_t opcode, uint32_t 
 }
 
 /* In the order of op << 32 | token. */
-static struct effect {
+struct effect {
     uint32_t token, op, pops, pushes, reference;
-} *effects;
+};
+static struct effect *effects;
 static uint32_t n_effects;
 #define MADE_UP UINT32_MAX
 
@@ -107,12 +108,12 @@ static void answer(const uint8_t *body, uint32_t size, uint32_t sites, bool offs
     give(&result, 4);
     if (result != IL_DONE)
         return;
-    uint8_t *new = allocate(bytes);
-    memset(new, 0xCC, bytes);
-    il_write(&work, new);
+    uint8_t *rewritten = allocate(bytes);
+    memset(rewritten, 0xCC, bytes);
+    il_write(&work, rewritten);
     give(&bytes, 4);
-    give(new, bytes);
-    free(new);
+    give(rewritten, bytes);
+    free(rewritten);
     if (offsets)
         give_offsets(work.new_code_bytes);
 }

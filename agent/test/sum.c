@@ -29,7 +29,7 @@ static hresult allocated_sum(void *self, uintptr_t object, uintptr_t class_id)
     if (UNLIKELY((table[0] & 0x8000FFFFu) == 0x80000001u) /* an array of bytes */ && length - MARKER < MARKERS && report_fd >= 0)
         write_sum(length);
     size_t size = 0;
-    SLOT(agent_info, INFO_GET_OBJECT_SIZE2, uintptr_t, size_t *)(agent_info, object, &size);
+    (void)SLOT(agent_info, INFO_GET_OBJECT_SIZE2, uintptr_t, size_t *)(agent_info, object, &size);
     __atomic_fetch_add(&reported_bytes, (size + 7) & ~(size_t)7, __ATOMIC_RELAXED);
     return object_allocated(self, object, class_id);
 }

@@ -140,11 +140,11 @@ static void threads_one_by_one(void)
     start();
     run_threads(4000 / SCALE, NULL);
     const struct wire_header *h = judge(4000 / SCALE, SANITIZED ? 0 : 1);
-    uint64_t shared = h->shared_bytes, private = h->private_bytes;
+    uint64_t shared = h->shared_bytes, own = h->private_bytes;
     run_threads(16000 / SCALE, NULL);
     judge(20000 / SCALE, 1);
-    check(SANITIZED || (h->shared_bytes == shared && h->private_bytes <= private + (512u << 10)), "from %llu to %llu bytes, private from %llu to %llu",
-          (unsigned long long)shared, (unsigned long long)h->shared_bytes, (unsigned long long)private, (unsigned long long)h->private_bytes);
+    check(SANITIZED || (h->shared_bytes == shared && h->private_bytes <= own + (512u << 10)), "from %llu to %llu bytes, own from %llu to %llu",
+          (unsigned long long)shared, (unsigned long long)h->shared_bytes, (unsigned long long)own, (unsigned long long)h->private_bytes);
 }
 
 static void name_some(uint32_t i, uintptr_t managed)

@@ -8,12 +8,12 @@
 #include "fake_calls.h"
 #include "model.h"
 
-enum class { NOT_HOOKED, BOUNDARY, MINE };
+enum recorded_class { NOT_HOOKED, BOUNDARY, MINE };
 
 struct method { /* with what is expected of it */
     struct fake_method method;
     struct fake_body body;
-    enum class class;
+    enum recorded_class class;
     char *name;
 };
 

@@ -19,9 +19,9 @@ static struct fake_class core_class, handler_class, web_class, app_class, inner_
 struct method methods[N_METHODS];
 bool compile_late;
 
-static void add_method(int i, const char *name, struct fake_module *m, struct fake_class *c, enum class class)
+static void add_method(int i, const char *name, struct fake_module *m, struct fake_class *c, enum recorded_class recorded)
 {
-    methods[i] = (struct method){.method = {.name = name, .module = m, .type = c, .il_points = 2, .il_bytes = 10 + (uint32_t)i}, .class = class};
+    methods[i] = (struct method){.method = {.name = name, .module = m, .type = c, .il_points = 2, .il_bytes = 10 + (uint32_t)i}, .class = recorded};
     fake_emit(&methods[i].method, &methods[i].body, PROBED, -1);
     methods[i].name = model_method_name(&methods[i].method);
 }
@@ -291,7 +291,7 @@ static void dispatch(void *data)
     longjmp(catcher->back, 1);
 }
 
-static void throw(struct program *p)
+static void throw_exception(struct program *p)
 {
     p->thrown++;
     if (p->dispatched) {
@@ -374,7 +374,7 @@ static void run_call(void *data)
     spend(p);
     uint32_t r = below(p, 8);
     if (r == 0 && p->throws && !p->filtering && catcher_of(p) != NULL)
-        throw(p);
+        throw_exception(p);
     if (r == 1 && p->vanishes && catcher_of(p) != NULL)
         vanish(p);
     if (r == 2 && c->caller != NULL && p->calls < p->max_calls && !p->dispatched)

@@ -37,10 +37,11 @@ static void map_arena(void)
 }
 
 /* What was taken out of chunks: heads and events, in the order of sequences when all is read. */
-static struct part {
+struct part {
     struct wire_trace_chunk_head head;
     uint64_t first; /* of the events */
-} *parts;
+};
+static struct part *parts;
 static struct wire_trace_event *events;
 static uint64_t n_parts, n_events;
 
