@@ -179,6 +179,31 @@ func TestLifetimeMemoryLimit(t *testing.T) {
 	}
 }
 
+// TestLifetimeOfLarge: following objects takes memory for each, not for each of their bytes.
+func TestLifetimeOfLarge(t *testing.T) {
+	t.Parallel()
+	in := dotnettest.Need(t)
+	for i, w := range []way{{name: "workstation"}, {name: "server", env: server}} {
+		for _, runtime := range dotnettest.OneInTurn(in.Runtimes(), i) {
+			t.Run(runtime.Name+"/"+w.name, func(t *testing.T) {
+				target := runtime.Command(dotnettest.Target(t, "LifetimeHeap", dotnettest.Options{Unsafe: true}),
+					"spread", "12000")
+				target.Env = append(target.Env, w.env...)
+				r := mustRecord(t, target, "--lifetime", "--memory-limit", "32M")
+				if lost := query[struct{ Reason string }](t, r.session, "SELECT reason FROM loss"); len(lost) != 0 {
+					t.Errorf("120 MB of objects of 10 KB in 32 MiB: lost: %v", lost)
+				}
+				got := byID(view[lives](t, r.session, "lifetime"), func(l lives) string { return l.Name })
+				for _, name := range []string{"LifetimeHeap.Label", "LifetimeHeap.Cell[]"} {
+					if o := got[name]; o.Instances != 12000 || o.Alive != 6000 || o.dead().Objects != 6000 {
+						t.Errorf("%s: 12,000 were made, and half of them are alive: %+v", name, o)
+					}
+				}
+			})
+		}
+	}
+}
+
 func checkLimited(t *testing.T, r result) {
 	t.Helper()
 	found, err := analysis.Check(openSession(t, r.session))

@@ -38,6 +38,11 @@ static void report_alive_in(uint32_t generation, struct cohort *slots)
         for (uintptr_t at = heap_next(b->start, b->used); at < b->used; at = heap_next(at, b->used)) {
             const struct shadow *s = heap_find(at);
             uint64_t bytes = (uint64_t)s->size << 3;
+            if (UNLIKELY(shadow_is_damaged(s->site))) {
+                loss(WIRE_LOSS_MOVES, 0, 0);
+                at += 8;
+                continue;
+            }
             if ((s->site & SHADOW_PENDING) != 0 || !shadow_has_site(s->site) || s->born < only_since) { /* a thread stopped before it knew the site, which has no object to report either */
                 at += bytes == 0 ? 8 : bytes;
                 continue;

@@ -349,18 +349,38 @@ static void *take_of_place(uint64_t bytes)
     return private_base + at;
 }
 
+bool private_pay(uint64_t bytes)
+{
+    return within_limit(&arena.header->private_bytes, bytes);
+}
+
+static void *take_private(uint64_t bytes)
+{
+    void *p = private_base != NULL ? take_of_place(bytes) : mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (p == MAP_FAILED)
+        return NULL;
+    madvise(p, bytes, MADV_DONTDUMP); /* the dump of a crash is the program's */
+    return p;
+}
+
+void *private_reserve(uint64_t bytes)
+{
+    void *p = take_private(bytes);
+    if (p != NULL)
+        madvise(p, bytes, MADV_NOHUGEPAGE); /* else 2 MiB can be there where 4 KiB are paid for */
+    return p;
+}
+
 void *private_alloc(uint64_t bytes)
 {
     int saved_errno = errno; /* also on the warm path: see object_allocated_slow */
-    if (!within_limit(&arena.header->private_bytes, bytes))
+    if (!private_pay(bytes))
         return NULL;
-    void *p = private_base != NULL ? take_of_place(bytes) : mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    if (p != MAP_FAILED)
-        madvise(p, bytes, MADV_DONTDUMP); /* the dump of a crash is the program's */
-    else
+    void *p = take_private(bytes);
+    if (p == NULL)
         give_back(&arena.header->private_bytes, bytes);
     errno = saved_errno;
-    return p == MAP_FAILED ? NULL : p;
+    return p;
 }
 
 void private_free(void *memory, uint64_t bytes)

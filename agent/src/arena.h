@@ -51,6 +51,8 @@ bool arena_has_room(enum room room);
 bool arena_log(uint32_t kind, const void *payload, uint32_t bytes); /* appends a record; with the lock held */
 /* Private zeroed memory, counted against the limit; NULL when exhausted. */
 void *private_alloc(uint64_t bytes);
+void *private_reserve(uint64_t bytes); /* the addresses alone, for memory that is paid for when it is first touched, and not given back */
+bool private_pay(uint64_t bytes);
 bool private_place(void); /* from now on all of that lies in one place, which arena_close gives back. False: there is no room */
 void private_free(void *memory, uint64_t bytes);
 /* Gives a new part of a file memory, so that touching it cannot fail. What the file has in that part may be overwritten by zeros. */

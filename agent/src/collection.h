@@ -53,6 +53,8 @@ void walk_give_back(void);
 void walk_collection(void); /* when it has ended */
 void walk_next_time(void);  /* the next GC must be walked as a whole */
 void walk_count_other(const struct shadow *s);
+/* Can a shadow without marks not say that? Something wrote over it, as it is the program's memory too. */
+bool shadow_is_damaged(uint32_t site);
 struct wire_ages *walk_ages_of(struct wire_site_deaths *deaths); /* NULL: no room */
 void walk_let_die(struct shadow *s, uint32_t was, uint32_t is); /* a survivor, in these generations, is dead after all */
 

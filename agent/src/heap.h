@@ -5,7 +5,7 @@
 #include "agent.h"
 #include "arch/arch.h"
 
-struct shadow { /* at the place of an object; the words behind it are free up to the object's end */
+struct shadow {
     uint32_t site; /* number (index plus one), 0: no object begins here */
     uint32_t size; /* in units of 8 bytes: objects of 32 GiB and more are not followed */
     uint32_t born; /* GCs before its birth */
@@ -17,11 +17,21 @@ struct shadow { /* at the place of an object; the words behind it are free up to
 #define TABLE_CHUNKS (1u << (TABLE_SHIFT - CHUNK_SHIFT))
 #define TABLES (1u << (ADDRESS_BITS - TABLE_SHIFT))
 
-/* Behind its words, and those of an object that begins in the last of them, a chunk has a byte for each page of its shadow: may an
- * object begin there? Pages of gaps, and of what large objects cover, are not read. */
+/* Behind its words, and those of an object that begins in the last of them, a chunk has a byte for each page of its shadow: where is
+ * what is known of the objects that begin there? In pages of gaps, and in what large objects cover, none does: they are not read. Where few
+ * do, they have an entry each, in the order in which they were noted. The others of the page, and all if it was paid for before, have words. */
 #define PAGE_WORDS 1024u
 #define CHUNK_PAGES (CHUNK_WORDS / PAGE_WORDS)
 #define SPILLED_WORDS 2u /* of an object that begins in a page's last one */
+#define HAS_WORDS 1u
+#define HAS_ENTRIES 2u
+#define PAID 4u /* for its words: they may be touched */
+#define PAGE_ENTRIES 8u /* objects of 1 KiB on average need no words, nor do those of 2 KiB with a small one each */
+
+struct entry {
+    struct shadow shadow;
+    uint32_t word; /* of the chunk: where the object begins */
+};
 
 static inline uint8_t *heap_pages(uint32_t *chunk)
 {
@@ -33,6 +43,8 @@ extern uint32_t **heap_tables[TABLES]; /* never NULL: where nothing is known the
 bool heap_init(void);
 void heap_forget(void);    /* gives its memory back: all reads as 0 */
 uint32_t *heap_make_chunk(uintptr_t address);
+struct shadow *heap_place_sparse(uint32_t *chunk, uint32_t word); /* in a page without words */
+struct shadow *heap_entry(uint32_t *chunk, uint64_t word);        /* NULL: there is none */
 uintptr_t heap_next(uintptr_t address, uintptr_t end); /* the first object at or after the address, or end */
 /* The same of words of a chunk, by their indexes. */
 uint64_t heap_skip(uint32_t *chunk, uint64_t from, uint64_t end);
@@ -48,35 +60,40 @@ static inline uint32_t *heap_chunk(uintptr_t address)
     return __atomic_load_n(&table[(address >> CHUNK_SHIFT) & (TABLE_CHUNKS - 1)], __ATOMIC_ACQUIRE);
 }
 
-/* Where an object's shadow is; NULL: no memory. */
+/* Where an object's shadow is to be written; NULL: no memory. */
 static inline struct shadow *heap_place(uintptr_t address)
 {
     uint32_t *chunk = heap_chunk(address);
     if (UNLIKELY(chunk == NULL) && (chunk = heap_make_chunk(address)) == NULL)
         return NULL;
     uint32_t word = (uint32_t)(address >> 3) & (CHUNK_WORDS - 1);
-    uint8_t *page = heap_pages(chunk) + word / PAGE_WORDS;
-    if (UNLIKELY(*page == 0))
-        *page = 1;
+    if (UNLIKELY((heap_pages(chunk)[word / PAGE_WORDS] & HAS_WORDS) == 0))
+        return heap_place_sparse(chunk, word);
     return (struct shadow *)(void *)&chunk[word];
+}
+
+/* Of the object that begins at a word of a chunk; NULL: none is known there. */
+static inline struct shadow *heap_at(uint32_t *chunk, uint64_t word)
+{
+    uint8_t has = heap_pages(chunk)[word / PAGE_WORDS];
+    struct shadow *s = (struct shadow *)(void *)&chunk[word];
+    if (LIKELY((has & HAS_WORDS) != 0 && s->site != 0))
+        return s;
+    return LIKELY((has & HAS_ENTRIES) == 0) ? NULL : heap_entry(chunk, word);
 }
 
 /* NULL: no object is known there. */
 static inline struct shadow *heap_find(uintptr_t address)
 {
     uint32_t *chunk = heap_chunk(address);
-    struct shadow *s = chunk == NULL ? NULL : (struct shadow *)(void *)&chunk[(address >> 3) & (CHUNK_WORDS - 1)];
-    return s == NULL || s->site == 0 ? NULL : s;
+    return chunk == NULL ? NULL : heap_at(chunk, (address >> 3) & (CHUNK_WORDS - 1));
 }
 
-/* The words from an address to the end of its chunk or to `end`; *next is where to go on. NULL: no shadow there. */
-static inline uint32_t *heap_span(uintptr_t address, uintptr_t end, uintptr_t *next)
+/* The end of the chunk around an address, or `end` if that comes first. */
+static inline uintptr_t heap_chunk_end(uintptr_t address, uintptr_t end)
 {
-    *next = ((address >> CHUNK_SHIFT) + 1) << CHUNK_SHIFT;
-    if (*next > end)
-        *next = end;
-    uint32_t *chunk = heap_chunk(address);
-    return chunk == NULL ? NULL : &chunk[(address >> 3) & (CHUNK_WORDS - 1)];
+    uintptr_t next = ((address >> CHUNK_SHIFT) + 1) << CHUNK_SHIFT;
+    return next < end ? next : end;
 }
 
 #endif

@@ -153,16 +153,15 @@ static void count_age(const struct shadow *s, uint32_t survived)
     ages->by_time[time_bucket(gc.end_ns - end_of(s->born + 1))]++;
 }
 
+bool shadow_is_damaged(uint32_t site)
+{
+    return (site & SHADOW_PENDING) == 0 && shadow_has_site(site) && (uint64_t)site * sizeof(struct wire_site) > arena.header->regions[WIRE_REGION_SITES].used;
+}
+
 /* Something wrote over the shadow, which is the program's memory too. What is left of it cannot be believed. */
 static COLD void note_damage(void)
 {
     gc_lost = true;
-}
-
-/* Can the shadow of an object that has died say so? */
-static bool is_site(uint32_t site)
-{
-    return (site & SHADOW_PENDING) != 0 || !shadow_has_site(site) || (uint64_t)site * sizeof(struct wire_site) <= arena.header->regions[WIRE_REGION_SITES].used;
 }
 
 /* The dead are counted together, by site and generation, before the deaths of their sites are touched: programs with many types take turns
@@ -213,14 +212,14 @@ static uint64_t walk_dead_words(uint32_t *chunk, uint64_t from, uint64_t n, uint
     uint32_t born_now = gc.number - 1;
     uint64_t i = from;
     while (i < n) {
-        struct shadow *s = (struct shadow *)(void *)&chunk[i];
-        if (s->site == 0) {
+        struct shadow *s = heap_at(chunk, i);
+        if (s == NULL) {
             i = heap_skip(chunk, i, n);
             continue;
         }
         uint32_t in = died_in(s, generation);
         if (s->site != d->site || in != d->generation) {
-            if (UNLIKELY(!is_site(s->site))) {
+            if (UNLIKELY(shadow_is_damaged(s->site))) {
                 note_damage();
                 return n;
             }
@@ -251,7 +250,7 @@ static void erase_dead(uintptr_t at, uintptr_t end)
         const struct shadow *s = left[next_stayed] < at ? NULL : heap_find(left[next_stayed]);
         if (s == NULL || s->born == gc.number - 1)
             continue;
-        if (UNLIKELY(!is_site(s->site))) {
+        if (UNLIKELY(shadow_is_damaged(s->site))) {
             note_damage();
             return;
         }
@@ -263,7 +262,7 @@ static void erase_dead(uintptr_t at, uintptr_t end)
     for (; at < end; at = next) {
         uint64_t from = (at >> 3) & (CHUNK_WORDS - 1);
         uint32_t *chunk = heap_chunk(at);
-        heap_span(at, end, &next);
+        next = heap_chunk_end(at, end);
         if (chunk != NULL)
             heap_erase(chunk, from, from + ((next - at) >> 3));
     }
@@ -277,10 +276,9 @@ static void walk_dead(uintptr_t at, uintptr_t end, uint32_t generation)
         return;
     }
     while (at < end && !gc_lost) {
-        uintptr_t next;
+        uintptr_t next = heap_chunk_end(at, end);
         uint64_t from = (at >> 3) & (CHUNK_WORDS - 1);
         uint32_t *chunk = heap_chunk(at);
-        heap_span(at, end, &next);
         at = chunk == NULL ? next : at + ((walk_dead_words(chunk, from, from + ((next - at) >> 3), generation) - from) << 3);
     }
 }
@@ -379,12 +377,14 @@ struct part { /* of a surviving range: in one generation, or in none that is kno
 static uintptr_t walk_neighbours(uintptr_t at, uintptr_t end, struct part *p)
 {
     uint32_t born_now = gc.number - 1;
-    uint32_t *words = heap_span(at, end, &end);
-    while (words != NULL && at < end && !gc_lost) {
-        struct shadow *s = (struct shadow *)(void *)words;
-        uint64_t size = s->size;
-        if (s->site == 0)
+    uint32_t *chunk = heap_chunk(at);
+    uint64_t word = (at >> 3) & (CHUNK_WORDS - 1);
+    end = heap_chunk_end(at, end);
+    while (chunk != NULL && at < end && !gc_lost) {
+        struct shadow *s = heap_at(chunk, word);
+        if (s == NULL)
             break;
+        uint64_t size = s->size;
         if (UNLIKELY(size == 0))
             note_damage();
         if (LIKELY(shadow_has_site(s->site & SHADOW_SITE))) {
@@ -399,7 +399,7 @@ static uintptr_t walk_neighbours(uintptr_t at, uintptr_t end, struct part *p)
             s->site |= SHADOW_SURVIVED;
         if (p->distance != 0 && !gather(s, at + p->distance))
             gc_lost = true;
-        words += size;
+        word += size;
         at += size << 3;
     }
     return at;

@@ -93,7 +93,7 @@ int fake_key_create(pthread_key_t *key, void (*destructor)(void *));
 
 void *fake_mmap(void *address, size_t bytes, int protection, int flags, int fd, off_t offset)
 {
-    if (os_fails(OS_MMAP, ENOMEM))
+    if (os_fails(OS_MMAP, ENOMEM) || (fake.watched_alone && bytes == fake.watched_bytes && fake.watched != NULL))
         return MAP_FAILED;
     void *p = mmap(address, bytes, protection, flags, fd, offset);
     fake_called(1);

@@ -150,6 +150,7 @@ extern struct fake_state {
     uint64_t os_kill_at[OS_CALLS]; /* such a call kills the process */
     size_t watched_bytes; /* the first mapping of this size is remembered: the agent's own memory, for tests that damage it */
     void *watched;
+    bool watched_alone; /* there is no memory for another one of this size */
     uint32_t frozen_segments; /* that the runtime reports */
     uint64_t handles_made, handles_destroyed; /* each destroyed once, after it was made */
     bool no_info9, no_info14, has_info12; /* EventPipe, whose slots a test answers */

@@ -15,6 +15,9 @@ namespace LifetimeHeap
 {
     sealed class Node { public Node Left, Right; public object Payload; public long Value; }
 
+    struct Cell { public long A; }
+    sealed class Label { public Cell[] Cells; }
+
     static class Program
     {
         static readonly Dictionary<string, Action<int>> ways = new Dictionary<string, Action<int>>
@@ -32,6 +35,7 @@ namespace LifetimeHeap
             ["collector"] = Collector,
             ["huge"] = Large.RunHuge,
             ["grow"] = Grow,
+            ["spread"] = Spread,
             ["crowd"] = Crowd,
             ["flood"] = Flood,
             ["running"] = Running,
@@ -41,7 +45,7 @@ namespace LifetimeHeap
         static int Main(string[] args)
         {
             if (args[0] == "all") // these have their own conditions
-                foreach (string way in ways.Keys.Where(w => w != "huge" && w != "grow" && w != "crowd" && w != "flood" && w != "collector" && w != "running").OrderBy(w => w, StringComparer.Ordinal))
+                foreach (string way in ways.Keys.Where(w => w != "huge" && w != "grow" && w != "spread" && w != "crowd" && w != "flood" && w != "collector" && w != "running").OrderBy(w => w, StringComparer.Ordinal))
                     ways[way](int.Parse(args[1]));
             else
                 ways[args[0]](int.Parse(args[1]));
@@ -95,6 +99,24 @@ namespace LifetimeHeap
             GC.KeepAlive(kept);
             Truth.OfType(typeof(Node), count, count * Size.Object(32));
         }
+
+        /// <summary>So many arrays of 10 KB, each behind a small object that has it; half of them are alive in the end.</summary>
+        static void Spread(int count)
+        {
+            var kept = new Label[count];
+            for (int i = 0; i < count; i++)
+            {
+                kept[i] = new Label { Cells = new Cell[1250] };
+                if (i % 2 == 1)
+                    kept[i] = null;
+            }
+            GC.Collect();
+            Truth.OfType(typeof(Label), count, count * Size.Object(8));
+            Truth.OfType(typeof(Cell[]), count, count * Size.Array(8, 1250));
+            held = kept;
+        }
+
+        static Label[] held;
 
         /// <summary>So many million objects, of which the last 100,000 are alive at any time, and none in the end.</summary>
         static void Flood(int millions)
