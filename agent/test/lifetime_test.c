@@ -26,6 +26,7 @@ struct heap_object {
     uint64_t bytes;
     uint32_t generation; /* GONE: dead */
     bool left_out;       /* not the program's */
+    bool held;           /* alive when the program began to end */
 };
 #define GONE UINT32_MAX
 
@@ -38,6 +39,7 @@ static struct heap_object heap[HEAP_OBJECTS];
 static uint32_t n_heap, n_collections, finished; /* objects; collections begun and ended */
 static uintptr_t areas[WIRE_GENERATION_COUNT], used[WIRE_GENERATION_COUNT];
 static uint64_t dead[WIRE_GENERATION_COUNT][2]; /* by what the model says: objects, bytes */
+static uint64_t freed[WIRE_GENERATION_COUNT][2]; /* of them those that died while it ended */
 static bool small_only;
 static uint64_t points, kill_at; /* places in a collection; the one at which the process ends */
 
@@ -131,7 +133,7 @@ static void allocate_objects(uint32_t n, uint32_t seed)
             continue;
         struct fake_stack s = {2 + k % 3, 0, {&bodies[k % 2], &bodies[2], &bodies[3], &bodies[k % 5]}, 0};
         struct birth b = {classes[which], used[g]};
-        heap[n_heap++] = (struct heap_object){used[g], bytes, g, false};
+        heap[n_heap++] = (struct heap_object){used[g], bytes, g, false, false};
         used[g] += bytes;
         fake_run(&s, born_here, &b);
     }
@@ -164,6 +166,8 @@ static void move_survivors(uint32_t oldest, uint32_t seed)
         if (((i + seed) * 2654435761u >> 24) % 3 == 0) {
             dead[o->generation][0] += !o->left_out;
             dead[o->generation][1] += o->left_out ? 0 : o->bytes;
+            freed[o->generation][0] += o->held;
+            freed[o->generation][1] += o->held ? o->bytes : 0;
             o->generation = GONE;
             continue;
         }
@@ -272,7 +276,7 @@ static hresult pipe_start(void *self, uint32_t n, const struct clr_event_provide
     bool own = providers[0].name[0] != runtime_provider[0]; /* shorter names end before */
     used[0] += own ? 0 : pipe_state.gap;
     for (uint32_t i = 0; !own && i < pipe_state.left_out; i++) {
-        heap[n_heap++] = (struct heap_object){used[0], 24, 0, true};
+        heap[n_heap++] = (struct heap_object){used[0], 24, 0, true, false};
         fake_allocate_at(&line, used[0]);
         used[0] += 24;
     }
@@ -513,7 +517,7 @@ static void large_cost_as_small(void)
         struct fake_class *class = i % 2 == 0 ? &line : &page;
         uint64_t bytes = (class->table[1] + 7) & ~UINT64_C(7);
         struct birth b = {class, used[0]};
-        heap[n_heap++] = (struct heap_object){b.at, bytes, 0, false};
+        heap[n_heap++] = (struct heap_object){b.at, bytes, 0, false, false};
         used[0] += bytes;
         fake_run(&s, born_here, &b);
     }
@@ -537,7 +541,7 @@ static void gaps_are_not_read(void)
     struct fake_stack s = {2, 0, {&bodies[0], &bodies[2]}, 0};
     for (uint32_t i = 0; i < 120; i++) {
         struct birth b = {&large, used[WIRE_GENERATION_LARGE]};
-        heap[n_heap++] = (struct heap_object){b.at, LARGE_OBJECT, WIRE_GENERATION_LARGE, false};
+        heap[n_heap++] = (struct heap_object){b.at, LARGE_OBJECT, WIRE_GENERATION_LARGE, false, false};
         used[WIRE_GENERATION_LARGE] += LARGE_OBJECT;
         fake_run(&s, born_here, &b);
     }
@@ -972,6 +976,192 @@ static void runtime_does_not_skip(void)
     check(pipe_state.walks == 0, "%u walks", pipe_state.walks);
 }
 
+/* ── the beginning of the end ───────────────────────────────────────────────────────────────────────────────── */
+
+static struct fake_module hosting = {"/srv/app/Microsoft.Extensions.Hosting.dll", "Microsoft.Extensions.Hosting.dll", MODULE_FLAG_DISK, NULL, false};
+static struct fake_class host;
+static struct fake_method stop;
+static struct fake_body stop_body;
+
+static bool is_text(const utf16 *name, const char *text)
+{
+    while (*text != 0 && *name == (utf16)*text)
+        name++, text++;
+    return *text == 0 && *name == 0;
+}
+
+static hresult find_type(void *self, const utf16 *name, uint32_t enclosing, uint32_t *token)
+{
+    (void)self, (void)enclosing;
+    *token = host.token;
+    return is_text(name, host.name) && !fake_call_fails() ? HR_OK : HR_FAIL;
+}
+
+static hresult find_method(void *self, uint32_t type, const utf16 *name, const uint8_t *signature, uint32_t bytes, uint32_t *token)
+{
+    (void)self, (void)signature, (void)bytes;
+    *token = stop.token;
+    return type == host.token && is_text(name, stop.name) && !fake_call_fails() ? HR_OK : HR_FAIL;
+}
+
+static void make_host(void)
+{
+    struct fake_stack s = {2, 0, {&bodies[0], &bodies[2]}, 0};
+    struct birth b = {&host, used[0]};
+    heap[n_heap++] = (struct heap_object){b.at, 24, 0, false, false};
+    used[0] += 24;
+    fake_run(&s, born_here, &b);
+}
+
+/* The program calls a function for the first time. */
+static void prepare(struct fake_method *m)
+{
+    AGENT(CALLBACK_JIT_STARTED, uintptr_t, int32_t)(fake_callbacks(), (uintptr_t)m, 1);
+}
+
+static void live_with_host(uint32_t hosts)
+{
+    fake_class_init(&host, &hosting, "Microsoft.Extensions.Hosting.Internal.ApplicationLifetime", 24, 0);
+    stop = (struct fake_method){.name = "StopApplication", .module = &hosting, .type = &host};
+    fake_emit(&stop, &stop_body, FRAMED, -1);
+    fake_answer_import(IMPORT_FIND_TYPE_DEF, (void *)find_type);
+    fake_answer_import(IMPORT_FIND_METHOD, (void *)find_method);
+    start_lifetime();
+    AGENT(CALLBACK_MODULE_LOAD_FINISHED, uintptr_t, hresult)(fake_callbacks(), (uintptr_t)&app, HR_OK);
+    AGENT(CALLBACK_MODULE_LOAD_FINISHED, uintptr_t, hresult)(fake_callbacks(), (uintptr_t)&hosting, HR_OK);
+    for (uint32_t i = 0; i < hosts; i++)
+        make_host();
+    live_and_die(5);
+    allocate_objects(500, 77);
+    prepare(&methods[2]); /* which is no sign */
+}
+
+/* The sign comes; everything that is alive then is held. Returns how many objects that is. */
+static uint64_t begin_to_end(void)
+{
+    uint64_t n = 0;
+    prepare(&stop);
+    for (uint32_t i = 0; i < n_heap; i++) {
+        heap[i].held = heap[i].generation != GONE;
+        n += heap[i].held;
+    }
+    return n;
+}
+
+/* What records of collections say was freed, and those of what is alive of a beginning. */
+static void sum_records(const struct ends *e, uint64_t freed_by_gc[WIRE_GENERATION_COUNT][2], uint32_t beginning, uint64_t *alive)
+{
+    const struct wire_region_entry *log = &e->header->regions[WIRE_REGION_LOG];
+    const uint8_t *p = (const uint8_t *)e->header + log->offset, *end = p + log->used;
+    *alive = 0;
+    for (const struct wire_record_header *r = (const void *)p; p < end; p += r->size) {
+        r = (const void *)p;
+        const uint32_t *words = (const uint32_t *)(const void *)(p + sizeof *r);
+        const uint64_t *populations = (const uint64_t *)(const void *)(words + 6) + 4; /* before, dead, promoted, after, freed */
+        for (uint32_t g = 0; r->kind == WIRE_RECORD_GC && g < WIRE_GENERATION_COUNT; g++)
+            for (uint32_t i = 0; i < 2; i++)
+                freed_by_gc[g][i] += populations[10 * g + 8 + i];
+        if (r->kind == WIRE_RECORD_ALIVE && words[3] == beginning)
+            *alive += *(const uint64_t *)(const void *)(words + 4);
+    }
+}
+
+/* What is alive when a host is told to stop is what is alive at the end. What dies of it later counts as freed, and the rest as dead. */
+static void ends_by_host(void)
+{
+    live_with_host(1);
+    uint32_t before = n_collections;
+    uint64_t held = begin_to_end(), alive, by_gc[WIRE_GENERATION_COUNT][2] = {{0}};
+    struct ends e = read_ends();
+    check(e.header->ending_sign == WIRE_ENDING_HOST && e.header->ending_gc == before + 1 && n_collections == before + 1, "sign %u, collection %u of %u", e.header->ending_sign,
+          e.header->ending_gc, n_collections);
+    judge_ends(&e);
+    prepare(&stop); /* again: nothing more */
+    live_and_die(10);
+    fake_callback(CALLBACK_SHUTDOWN, 0);
+    e = read_ends();
+    check(e.collections == n_collections && n_collections == before + 12 && e.header->alive_known == 1, "%u of %u collections", e.collections, n_collections);
+    sum_records(&e, by_gc, e.header->ending_gc, &alive);
+    check(alive == held && held != 0, "%llu objects were alive, want %llu", (unsigned long long)alive, (unsigned long long)held);
+    for (uint32_t g = 0; g < WIRE_GENERATION_COUNT; g++) {
+        check(by_gc[g][0] == freed[g][0] && by_gc[g][1] == freed[g][1], "generation %u: %llu objects and %llu bytes are freed, want %llu and %llu", g, (unsigned long long)by_gc[g][0],
+              (unsigned long long)by_gc[g][1], (unsigned long long)freed[g][0], (unsigned long long)freed[g][1]);
+        dead[g][0] -= freed[g][0];
+        dead[g][1] -= freed[g][1];
+    }
+    check(freed[2][0] != 0 && freed[WIRE_GENERATION_LARGE][0] != 0, "nothing was freed");
+    judge_ends(&e);
+}
+
+/* Another host is made: the process did not end, and what was freed is dead after all. */
+static void ends_and_goes_on(void)
+{
+    live_with_host(1);
+    begin_to_end();
+    live_and_die(3);
+    make_host();
+    live_and_die(1);
+    struct ends e = read_ends();
+    check(e.header->ending_gc == 0, "the program still ends");
+    judge_ends(&e);
+    live_and_die(5);
+    fake_callback(CALLBACK_SHUTDOWN, 0);
+    e = read_ends();
+    judge_ends(&e);
+    check(e.collections == n_collections && e.header->alive_known == 1 && e.header->ending_gc == 0, "%u of %u collections", e.collections, n_collections);
+}
+
+/* Of two hosts one stops: no sign. Nor is there one where no last collection is wanted. */
+static void ends_without_sign(void)
+{
+    live_with_host(2);
+    uint32_t before = n_collections;
+    begin_to_end();
+    live_and_die(3);
+    fake_callback(CALLBACK_SHUTDOWN, 0);
+    struct ends e = read_ends();
+    judge_ends(&e);
+    check(e.header->ending_gc == 0 && n_collections == before + 4, "%u collections, the end began in %u", n_collections, e.header->ending_gc);
+}
+
+static void ends_without_collection(void)
+{
+    setenv("CLRPROF_FINAL_GC", "0", 1);
+    live_with_host(1);
+    uint32_t before = n_collections;
+    begin_to_end();
+    live_and_die(3);
+    fake_callback(CALLBACK_SHUTDOWN, 0);
+    struct ends e = read_ends();
+    judge_ends(&e);
+    check(e.header->ending_gc == 0 && n_collections == before + 3, "%u collections, the end began in %u", n_collections, e.header->ending_gc);
+}
+
+static int ends_without_memory_step(uint64_t n)
+{
+    live_with_host(1);
+    fake.os_fail_at[OS_MMAP] = fake.os_calls[OS_MMAP] + n;
+    begin_to_end();
+    bool beyond = fake.os_calls[OS_MMAP] < fake.os_fail_at[OS_MMAP];
+    live_and_die(3);
+    fake_callback(CALLBACK_SHUTDOWN, 0);
+    struct ends e = read_ends();
+    for (uint32_t g = 0; g < WIRE_GENERATION_COUNT && e.header->ending_gc != 0; g++) {
+        dead[g][0] -= freed[g][0];
+        dead[g][1] -= freed[g][1];
+    }
+    if (lost(&e, WIRE_LOSS_MOVES) + lost(&e, WIRE_LOSS_LIFETIME_FULL) == 0)
+        judge_ends(&e);
+    check(e.collections == n_collections, "%u of %u collections", e.collections, n_collections);
+    return beyond ? STEP_BEYOND : STEP_PASSED;
+}
+
+/* One part of the memory that the beginning needs is not there. */
+static void ends_without_memory(void)
+{
+    sweep(ends_without_memory_step, 1);
+}
+
 const struct scenario lifetime_scenarios[] = {
     {"lives", lives},
     {"last_of_another_thread", last_of_another_thread},
@@ -997,6 +1187,11 @@ const struct scenario lifetime_scenarios[] = {
     {"events_end_in_a_collection", events_end_in_a_collection},
     {"runtime_skips", runtime_skips},
     {"runtime_does_not_skip", runtime_does_not_skip},
+    {"ends_by_host", ends_by_host},
+    {"ends_and_goes_on", ends_and_goes_on},
+    {"ends_without_sign", ends_without_sign},
+    {"ends_without_collection", ends_without_collection},
+    {"ends_without_memory", ends_without_memory},
     {"snapshot_refused", snapshot_refused},
     {"snapshot_without_room", snapshot_without_room},
     {"snapshot_beyond_limit", snapshot_beyond_limit},
