@@ -25,6 +25,7 @@ type heldRow struct {
 	Kind        string `json:"kind"`
 	RootKind    string `json:"root_kind"`
 	StaticField string `json:"static_field"`
+	Objects     *int64 `json:"live_objects"`
 }
 
 // knowsInstances says whether the static fields of generic classes with type arguments are known: from .NET 9 on.
@@ -106,7 +107,15 @@ func staticOf(t *testing.T, r result, name string) staticTruth {
 	var path []string
 	for _, row := range rows {
 		switch {
+		case row.Kind == "root" && row.Objects != nil: // who holds the objects of the type, before the path of one of them
+			if have.Field != "" || *row.Objects != 1 {
+				t.Errorf("%s: a static field holds %d objects of it, beside %s", name, *row.Objects, have.Field)
+			}
+			have.Field = row.Name
 		case row.Kind == "root":
+			if holder := have.Field; row.RootKind == "static" && holder != row.Name {
+				t.Errorf("%s: %s holds it, and its path begins at %s", name, holder, row.Name)
+			}
 			have.Field = strings.TrimSuffix(strings.TrimSuffix(row.Name, " (static)"), " (thread static)")
 			if row.RootKind != "static" {
 				have.Field += " " + row.RootKind

@@ -80,6 +80,7 @@ const (
 	NoteRetained           NoteKind = "retained"            // what is retained
 	NoteOfHeap             NoteKind = "of-heap"             // what percentages are of
 	NoteWholeHeap          NoteKind = "whole-heap"          // a snapshot is of no part of a process
+	NoteHeldBy             NoteKind = "held-by"             // rows of static fields are of the objects that they retain
 	NoteNoPath             NoteKind = "no-path"             // a type
 	NoteStaticsLeftOut     NoteKind = "statics-left-out"    // a process, and a number of classes
 	NoteNoRoots            NoteKind = "no-roots"            // it is not known why objects survived

@@ -16,6 +16,7 @@ var snapshotView = View{
 	Argument: "[TYPE]",
 	Text:     Options{Top: 30},
 	isTree:   true,
+	places:   true,
 	columns:  keys(snapshotKeys),
 	text:     keys(snapshotText),
 	sort:     "retained_bytes",
@@ -33,9 +34,9 @@ const (
 	snapshotKeys = "name kind level module module_path process_id process_name live_objects live_bytes " +
 		"live_bytes_percent " +
 		"retained_bytes retained_bytes_percent finalizable_objects frozen_objects unreachable_objects root_kind " +
-		"root_flags static_field static_bytes"
+		"root_flags static_field static_bytes from"
 	snapshotText = "name retained_bytes retained_bytes_percent live_objects live_bytes live_bytes_percent " +
-		"static_field module"
+		"static_field from module"
 )
 
 // heapRow is what a snapshot of the heap says of a row. Whole is all bytes of the snapshots that are shown.
@@ -46,6 +47,7 @@ type heapRow struct {
 	static                                    *session.SnapshotStatic // that retains half of the type or more, or nil
 	staticBytes                               q.Bytes
 	isObject                                  bool // one, of whose kind nothing is counted
+	isPart                                    bool // of the objects of a place: how many is not known
 }
 
 // heapColumns makes the columns of the view snapshot. Rows of other views have empty cells there.
@@ -60,7 +62,7 @@ func heapColumns() []Column {
 	}
 	always := func(*heapRow) bool { return true }
 	retains := func(h *heapRow) bool { return !h.noRetained }
-	counts := func(h *heapRow) bool { return !h.isObject }
+	counts := func(h *heapRow) bool { return !h.isObject && !h.isPart }
 	ofType := func(h *heapRow) bool { return !h.isObject && !h.noRetained }
 	return []Column{
 		{Key: "live_objects", Title: "Objects", Kind: Count, cell: cell(counts, func(h *heapRow) Cell {
@@ -139,10 +141,12 @@ func buildSnapshot(b *builder) error {
 	}
 	list = b.first(b.sorted(list), "more type")
 	known := slices.ContainsFunc(list, func(r Row) bool { return r.heap.static != nil })
-	if !known || b.options.Argument != "" { // below a type its path says it
-		b.table.TextColumns = slices.DeleteFunc(slices.Clone(b.table.TextColumns), func(key string) bool {
-			return key == "static_field"
-		})
+	named := b.options.Argument != "" // below such a type are rows of who holds it
+	if !known || named {
+		b.table.TextColumns = without(b.table.TextColumns, "static_field")
+	}
+	if !named {
+		b.table.TextColumns = without(b.table.TextColumns, "from")
 	}
 	if b.options.Argument == "" {
 		b.table.Rows = list
@@ -152,6 +156,11 @@ func buildSnapshot(b *builder) error {
 		return nil
 	}
 	return b.explainTypes(list, statics, whole)
+}
+
+// without returns keys of columns without one.
+func without(keys []string, key string) []string {
+	return slices.DeleteFunc(slices.Clone(keys), func(k string) bool { return k == key })
 }
 
 // snapshotNotes says what the snapshots are of, and returns all their bytes and the processes that are shown.
@@ -222,9 +231,18 @@ func (b *builder) explainTypes(list []Row, statics *analysis.Statics, whole q.By
 	if err != nil {
 		return err
 	}
+	holders, err := b.source.Holders()
+	if err != nil {
+		return err
+	}
+	placed := false
 	for _, row := range list {
-		b.table.Rows = append(b.table.Rows, row)
-		b.table.Rows = append(b.table.Rows, functions[row.typ]...)
+		held := b.heldRows(&row, holders)
+		placed = placed || len(held) > 0
+		b.table.Rows = slices.Concat(b.table.Rows, []Row{row}, functions[row.typ], held)
+		if len(held) > 0 {
+			b.note(NoteHeldBy)
+		}
 		before := len(b.table.Rows)
 		for _, step := range paths {
 			if step.Process == row.process && step.Type == row.typ {
@@ -235,7 +253,61 @@ func (b *builder) explainTypes(list []Row, statics *analysis.Statics, whole q.By
 			b.note(NoteNoPath, b.typeName(row.typ))
 		}
 	}
+	if !placed {
+		b.table.TextColumns = without(b.table.TextColumns, "from")
+	}
 	return b.noteStaticsLeftOut(list)
+}
+
+// heldRows are the static fields that hold objects of a type, and below each the places in user code that made these:
+// those of most bytes first.
+func (b *builder) heldRows(of *Row, holders *analysis.Holders) []Row {
+	type holder struct {
+		row    Row
+		places []Row
+	}
+	var list []*holder
+	by := map[*session.SnapshotStatic]*holder{}
+	for i := range holders.Places {
+		p := &holders.Places[i]
+		if p.Type != of.typ || p.Static == nil {
+			continue
+		}
+		held := &heapRow{bytes: p.StaticBytes, whole: of.heap.whole, noRetained: true, isPart: p.StaticBytes < p.Bytes}
+		if !held.isPart {
+			held.objects = p.Allocations
+		}
+		place := Row{kind: rowFunction, level: 2, function: p.From.Function, from: p.From, process: of.process,
+			module: b.functions.get(p.From.Function).Module, heap: held}
+		if p.From.Function == 0 {
+			place.kind, place.text = rowOutside, "(code that is not yours)"
+		}
+		h := by[p.Static]
+		if h == nil {
+			h = &holder{row: Row{kind: rowRoot, level: 1, typ: p.Static.Type, module: b.types.get(p.Static.Type).Module,
+				process: of.process, held: &rootRow{kind: rootStatic, static: p.Static},
+				heap: &heapRow{whole: of.heap.whole, noRetained: true}}}
+			by[p.Static] = h
+			list = append(list, h)
+		}
+		h.row.heap.bytes, h.row.heap.objects = h.row.heap.bytes+held.bytes, h.row.heap.objects+held.objects
+		h.row.heap.isPart = h.row.heap.isPart || held.isPart
+		h.places = append(h.places, place)
+	}
+	slices.SortStableFunc(list, func(x, y *holder) int { return cmp.Compare(y.row.heap.bytes, x.row.heap.bytes) })
+	var out []Row
+	other := *of.heap
+	other.noRetained, other.static = true, nil
+	for _, h := range list {
+		out = append(append(out, h.row), h.places...)
+		other.bytes, other.objects = other.bytes-h.row.heap.bytes, other.objects-h.row.heap.objects
+		other.isPart = other.isPart || h.row.heap.isPart
+	}
+	if len(out) > 0 && other.bytes > 0 {
+		out = append(out, Row{kind: rowOutside, level: 1, process: of.process, heap: &other,
+			text: "(held otherwise)"})
+	}
+	return out
 }
 
 // noteStaticsLeftOut says of how many classes the static fields are not known, in the processes of the rows.

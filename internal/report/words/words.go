@@ -104,7 +104,9 @@ var sentences = map[report.NoteKind]string{
 	report.NoteRetained:      "Retained: the objects, and what only one of them holds; each byte once.",
 	report.NoteOfHeap:        "Percentages are of the heap.",
 	report.NoteWholeHeap:     "A snapshot is of the whole heap: of all threads, functions and types, at one time.",
-	report.NoteNoPath:        "No path to %s is known: no root holds one, or the type retains too little.",
+	report.NoteHeldBy: "Static fields with bytes: what they hold of the type, by the place that made it; (held otherwise): by " +
+		"other fields, stacks or handles, or not at all. The path below them is that of one object, which retains most.",
+	report.NoteNoPath: "No path to %s is known: no root holds one, or the type retains too little.",
 	report.NoteStaticsLeftOut: "In process %d the static fields of %s are not known: what they hold is below an " +
 		"object[] that a handle holds.",
 	report.NoteNoRoots:   "For no collection here it is known why objects survived: see run --roots.",
