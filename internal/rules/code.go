@@ -121,6 +121,23 @@ func born(is func(*facts, *analysis.Use) bool) func(*facts, *analysis.Use) q.Amo
 	}
 }
 
+// discarded takes the objects that were not kept until the end, of uses for which a condition holds: what is made once
+// and kept is not made again and again. Where it is not known what was kept, it takes all.
+func discarded(is func(*facts, *analysis.Use) bool) func(*facts, *analysis.Use) q.Amount {
+	return func(f *facts, u *analysis.Use) (out q.Amount) {
+		switch {
+		case !is(f, u):
+		case !f.endKnown:
+			out = u.Born
+		default:
+			for _, dead := range u.Dead {
+				out = out.Add(dead)
+			}
+		}
+		return out
+	}
+}
+
 // objects is the evidence of most rules: how many objects of which type, and what called made them.
 func objects(x *Finding, n Names) string {
 	text := fmt.Sprintf("%s, %s%s", x.Amount.Allocations.Of("object"), x.Amount.Bytes, ofType(x, n))

@@ -15,7 +15,8 @@ type facts struct {
 	functions  rowsByID[session.FunctionID, string] // names as in metadata, with their types
 	parameters rowsByID[session.FunctionID, string] // as in names
 	gcs        []session.GC
-	last       map[session.GCID]bool // of gcs: clrprof asked for them, each when its process ended
+	endKnown   bool                  // of all processes it is known what was alive when they ended
+	own        map[session.GCID]bool // of gcs: clrprof asked for them
 	pinned     q.Count               // Σ over collections
 	detailed   q.Count               // collections of which pinned is known
 	duration   q.Nanoseconds         // of the processes, together
@@ -132,8 +133,10 @@ func (f *facts) gatherGCs(src *analysis.Source) error {
 		return err
 	}
 	of, ended := map[session.ProcessID]bool{}, map[session.ProcessID]bool{}
+	f.endKnown = f.Lifetimes
 	for _, p := range followed {
 		of[p.Process], ended[p.Process] = true, p.AliveKnown
+		f.endKnown = f.endKnown && p.AliveKnown
 	}
 	for _, p := range processes {
 		if sel.HasProcess(p.ID) && of[p.ID] {
@@ -150,7 +153,9 @@ func (f *facts) gatherGCs(src *analysis.Source) error {
 			f.gcs, chosen[g.ID] = append(f.gcs, g), true
 		}
 	}
-	f.last = lastOf(gcs, ended)
+	if f.own, err = ownOf(src.Session(), gcs, ended); err != nil {
+		return err
+	}
 	details, err := src.Session().GCDetails()
 	for _, d := range details {
 		if chosen[d.GC] {
@@ -160,18 +165,38 @@ func (f *facts) gatherGCs(src *analysis.Source) error {
 	return err
 }
 
-// lastOf are the last collections of these processes.
-func lastOf(gcs []session.GC, ended map[session.ProcessID]bool) map[session.GCID]bool {
-	last, out := map[session.ProcessID]session.GC{}, map[session.GCID]bool{}
+// ownOf are the collections that clrprof asks for: when a process begins to end, when it has ended, and for a snapshot
+// of its heap. Which process was followed until its end, ended says.
+func ownOf(s *session.Session, gcs []session.GC, ended map[session.ProcessID]bool) (map[session.GCID]bool, error) {
+	type collection struct {
+		process session.ProcessID
+		number  int64
+	}
+	asked, last := map[collection]bool{}, map[session.ProcessID]int64{}
+	endings, err := s.ProcessEndings()
+	if err != nil {
+		return nil, err
+	}
+	for _, e := range endings {
+		asked[collection{e.Process, e.GCNumber}] = true
+	}
+	snapshots, err := s.Snapshots()
+	if err != nil {
+		return nil, err
+	}
+	for _, t := range snapshots {
+		asked[collection{t.Process, t.GCNumber}] = true
+	}
 	for _, g := range gcs {
-		if l, ok := last[g.Process]; ended[g.Process] && (!ok || g.Number > l.Number) {
-			last[g.Process] = g
+		if ended[g.Process] {
+			last[g.Process] = max(last[g.Process], g.Number)
 		}
 	}
-	for _, g := range last {
-		out[g.ID] = g.Induced
+	out := map[session.GCID]bool{}
+	for _, g := range gcs {
+		out[g.ID] = g.Induced && (asked[collection{g.Process, g.Number}] || g.Number == last[g.Process])
 	}
-	return out
+	return out, nil
 }
 
 func (f *facts) has(what data) bool {

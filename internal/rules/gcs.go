@@ -127,11 +127,11 @@ type pauses struct {
 
 func (p *pauses) count() q.Count { return p.of[0] + p.of[1] + p.of[2] + p.asked }
 
-// collections adds up the program's. The last one of a process is clrprof's.
+// collections adds up the program's.
 func (f *facts) collections() (out pauses) {
 	for _, g := range f.gcs {
 		switch pause := g.Pause - g.Agent; {
-		case f.last[g.ID]:
+		case f.own[g.ID]:
 		case g.Induced:
 			out.asked, out.induced = out.asked+1, out.induced+pause
 		default:
@@ -186,11 +186,11 @@ func pinning(f *facts, r *Rule) []Finding {
 }
 
 // finalizable looks at how long the queue of the finalizer was: what is in it at one collection can be in it at the
-// next one, so lengths are not added up. What clrprof's own last collection finds is what the end of the program left.
+// next one, so lengths are not added up. What a collection of clrprof's own finds is no queue of the program's.
 func finalizable(f *facts, r *Rule) []Finding {
 	var most session.GC
 	for _, g := range f.gcs {
-		if !f.last[g.ID] && g.Finalizable > most.Finalizable {
+		if !f.own[g.ID] && g.Finalizable > most.Finalizable {
 			most = g
 		}
 	}

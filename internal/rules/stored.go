@@ -12,7 +12,7 @@ import (
 
 // Edition is that of the rules: what those of another one found in a session is not what these find. It becomes one
 // more whenever a session can be judged otherwise than before.
-const Edition = 7
+const Edition = 8
 
 // Complete completes a session as analysis.CompleteWith does, and with what the rules find in it. It tells how far it
 // is, in percent, and takes the sums of timings from who recorded them; both may be nil.

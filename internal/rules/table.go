@@ -118,7 +118,7 @@ var all = []Rule{
 		Title:  "LINQ in a hot path",
 		Advice: "Write hot queries as loops: each operator allocates an enumerator and delegates."},
 	{ID: "collection-growth", Severity: Information, Of: OfBytes, needs: memory,
-		find:   about(limits{objects: 100, bytes: leastBytes, share: true}, born(calling(isGrowth)), objects),
+		find:   about(limits{objects: 100, bytes: leastBytes, share: true}, born(grows), objects),
 		Title:  "Collections grow step by step",
 		Advice: "Give the capacity when the collection is created: each step copies all elements to an array of twice the size."},
 	{ID: "exceptions", Severity: Warning, Of: OfDuration, Each: 10_000, needs: memory,
@@ -126,22 +126,22 @@ var all = []Rule{
 		Title:  "Exceptions are thrown often",
 		Advice: "Use TryParse, TryGetValue and the like: an exception costs about 10 µs, and its stack trace."},
 	{ID: "regex-in-loop", Severity: Warning, Of: OfBytes, needs: memory,
-		find: about(limits{objects: 10}, born(func(f *facts, u *analysis.Use) bool {
+		find: about(limits{objects: 10}, discarded(func(f *facts, u *analysis.Use) bool {
 			return f.typeName(u.Type) == regexType
 		}), objects).markedOnly(),
 		Title:  "Regular expressions are constructed again and again",
 		Advice: "Construct the Regex once, in a static field, or use [GeneratedRegex]."},
 	{ID: "expression-compile", Severity: Warning, Of: OfBytes, needs: memory,
-		find:  about(limits{objects: 10}, born(compiles), compiledExpressions).markedOnly(),
+		find:  about(limits{objects: 10}, discarded(compiles), compiledExpressions).markedOnly(),
 		Title: "Expressions are compiled again and again",
 		Advice: "Compile an expression once, and keep the delegate: compiling takes some 100 µs, and code that stays " +
 			"for as long as the delegate."},
 	{ID: "reflection", Severity: Information, Of: OfBytes, needs: memory,
-		find:   about(often, born(calling(isReflection)), objects),
+		find:   about(often, born(reflects), objects),
 		Title:  "Reflection in a hot path",
 		Advice: "Cache what reflection finds, and turn a method that is called often into a delegate."},
 	{ID: "lock-contention", Severity: Warning, Waiting: true, Of: OfElapsed, needs: times,
-		find:   timed(prefixed(lockWaits...), blocks, waited),
+		find:   timed(prefixed(lockWaits...), blocks, waited).heldOnly(),
 		Title:  "Threads wait for a lock",
 		Advice: "Hold the lock for a shorter time, without I/O or waiting, or split what it protects."},
 	{ID: "sync-over-async", Severity: Warning, Waiting: true, Of: OfElapsed, needs: times,
@@ -205,8 +205,13 @@ const (
 	barelyMore = largeFrom + largeFrom/10
 )
 
-func justLarge(f *facts, u *analysis.Use) bool {
+// justLarge reports whether objects are just large. Their sizes are known only together: if some died young, as none
+// does on the heap of large objects, they are small ones and larger ones.
+func justLarge(_ *facts, u *analysis.Use) bool {
 	n := u.Born.Allocations
+	if u.Dead[0].Allocations+u.Dead[1].Allocations > 0 {
+		return false
+	}
 	return n > 0 && u.Born.Bytes >= q.Bytes(n)*largeFrom && u.Born.Bytes < q.Bytes(n)*barelyMore
 }
 
@@ -295,17 +300,44 @@ var isSubstring = prefixed("System.String.Substring", "System.String.Split", "Sy
 
 var isReflection = prefixed("System.Reflection.", "System.RuntimeType.", "System.Activator.")
 
+// reflects reports whether reflection made it. Activator.CreateInstance<T>() is what the compiler makes of new T().
+func reflects(f *facts, u *analysis.Use) bool {
+	for _, id := range u.Chain {
+		if name := f.function(id); isReflection(name) {
+			return name != "System.Activator.CreateInstance" || f.parameters.get(id) != ""
+		}
+	}
+	return false
+}
+
+// grows reports whether a collection made it to have more room: in a function for that, or if the compiler inlined
+// this, an array in a function that adds to it.
+func grows(f *facts, u *analysis.Use) bool {
+	if f.calls(u, isGrowth) {
+		return true
+	}
+	last := len(u.Chain) - 1
+	return last >= 0 && strings.HasSuffix(f.typeName(u.Type), "[]") && isAdding(f.function(u.Chain[last]))
+}
+
+// isGrowth reports whether a function gives a collection more room.
 func isGrowth(name string) bool {
-	owner, method := name, ""
-	if i := strings.LastIndex(name, "."); i >= 0 {
-		owner, method = name[:i], name[i+1:]
-	}
-	if !prefixed("System.Collections.", "System.Text.StringBuilder", "System.IO.MemoryStream")(owner) {
-		return false
-	}
-	return slices.Contains([]string{"AddWithResize", "Grow", "GrowForInsertion", "Resize", "EnsureCapacity",
+	return ofCollection(name, []string{"AddWithResize", "Grow", "GrowForInsertion", "Resize", "EnsureCapacity",
 		"set_Capacity", "SetCapacity", "ExpandByABlock", "MakeRoom",
-		"IncreaseCapacity", "PushWithResize", "AddIfNotPresentWithResize"}, method)
+		"IncreaseCapacity", "PushWithResize", "AddIfNotPresentWithResize"})
+}
+
+// isAdding reports whether a function adds to a collection.
+func isAdding(name string) bool {
+	return ofCollection(name, []string{"Add", "AddRange", "Insert", "TryInsert", "TryAdd", "set_Item",
+		"AddIfNotPresent", "Push", "Enqueue", "Append", "Write", "WriteByte"})
+}
+
+// ofCollection reports whether a function is one of some methods of a collection.
+func ofCollection(name string, methods []string) bool {
+	i := strings.LastIndex(name, ".")
+	return i >= 0 && slices.Contains(methods, name[i+1:]) &&
+		prefixed("System.Collections.", "System.Text.StringBuilder", "System.IO.MemoryStream")(name[:i])
 }
 
 // linq reports whether operators of LINQ made it. Expressions, and what "dynamic" does with them, are no queries.
@@ -356,7 +388,34 @@ func isNoBuilder(name string) bool {
 var lockWaits = []string{"System.Threading.Monitor.Enter", "System.Threading.Monitor.TryEnter",
 	"System.Threading.Monitor.ReliableEnter", "System.Threading.Lock.Enter",
 	"System.Threading.Lock.TryEnter", "System.Threading.SpinLock.Enter", "System.Threading.ReaderWriterLockSlim.",
-	"System.Threading.SemaphoreSlim.Wait"}
+	semaphoreWait}
+
+// A semaphore is a lock for code that releases it, too: for other code it counts what there is to do.
+const (
+	semaphoreWait    = "System.Threading.SemaphoreSlim.Wait"
+	semaphoreRelease = "System.Threading.SemaphoreSlim.Release"
+)
+
+// heldOnly keeps findings about locks: waits for a semaphore in functions that release one.
+func (f finder) heldOnly() finder {
+	waits, calls := f.search, f.calls
+	f.calls = func(name string) bool { return calls(name) || name == semaphoreRelease }
+	f.search = func(f *facts, r *Rule) search {
+		found, release := waits(f, r), map[session.FunctionID]bool{}
+		add := func(u *analysis.Use) {
+			found.add(u)
+			if u.Type == 0 && len(u.Chain) == 1 && f.function(u.Chain[0]) == semaphoreRelease {
+				release[u.From.Function] = true
+			}
+		}
+		return search{add, func() []Finding {
+			return slices.DeleteFunc(found.found(), func(x Finding) bool {
+				return f.function(x.Function) == semaphoreWait && !release[x.From.Function]
+			})
+		}}
+	}
+	return f
+}
 
 // isOfOneByte reports whether a function reads or writes one byte. What BinaryWriter writes is not in the name.
 func isOfOneByte(name string) bool {

@@ -31,6 +31,7 @@ type Builder struct {
 	NotProbed         []session.NotProbed
 	SiteValues        []session.SiteValue
 	Lifetimes         []session.ProcessLifetime
+	ProcessEndings    []session.ProcessEnding
 	GCs               []session.GC
 	GCGenerations     []session.GCGeneration
 	GCDetails         []session.GCDetail
@@ -243,6 +244,7 @@ func (b *Builder) insert(w *session.Writer) error {
 		func() error { return w.ReplaceNotProbed(b.NotProbed) },
 		func() error { return w.InsertSiteValues(b.SiteValues) },
 		func() error { return w.ReplaceProcessLifetimes(b.Lifetimes) },
+		func() error { return w.InsertProcessEndings(b.ProcessEndings) },
 		func() error { return w.InsertGCs(b.GCs) },
 		func() error { return w.InsertGCGenerations(b.GCGenerations) },
 		func() error { return w.InsertGCDetails(b.GCDetails) },

@@ -1,7 +1,8 @@
 // For each rule a function that breaks it, and one that does the same work and does not. The functions are named after the
 // ids of the rules. Arguments: broken (all that break rules about objects and collections), sound (all that do not), time
 // (both, of the rules about time), pauses (of which too much of the time is collections), buffered (that reads and
-// writes files, and not in small pieces), or deserved and alike: see Alike.cs.
+// writes files, and not in small pieces), deserved and alike (three of each: Deserved.cs, Alike.cs), or waits and idle (the
+// same of rules about time: Waits.cs).
 using System;
 using System.Collections.Generic;
 using System.Diagnostics;
@@ -25,6 +26,8 @@ static class Program
             case "broken": Breaks.All(); break;
             case "sound": Keeps.All(); break;
             case "time": Breaks.Times(); Keeps.Times(); break;
+            case "waits": DeservedWaits.All(); break;
+            case "idle": AlikeWaits.All(); break;
             case "pauses": Breaks.GCTime(); break;
             case "deserved": Deserved.All(); break;
             case "alike": Alike.All(); break;
