@@ -93,6 +93,14 @@ func TestPipeline(t *testing.T) {
 	if exit != 1 || v[1].State != "broken" || len(v[1].Places) == 0 {
 		t.Fatalf("split twice: exit code %d: %+v", exit, v)
 	}
+	if r := run(t, "diff", base, recorded("SPLIT"), "lines"); !strings.Contains(r.stdout,
+		"Code without lines differs by another +820.23 KiB") {
+		t.Error(r.stdout)
+	}
+	if words := strings.Fields(v[1].Next); len(words) == 0 || !strings.Contains(run(t, words[1:]...).stdout,
+		"+820.23 KiB") {
+		t.Errorf("%s: %s", v[1].Next, run(t, words[1:]...).stdout)
+	}
 	p := v[1].Places[0]
 	if p.Function != "Parser.ParseLine(string)" || p.Line != line("if (line.Split(';').Length != 4)") ||
 		p.By != "String.Split" || fmt.Sprint(p.Types) != "[string string[]]" || p.Value <= 0 ||

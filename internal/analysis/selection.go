@@ -59,6 +59,9 @@ func (s Selection) IsZero() bool {
 // asRecorded reports whether stacks are shown as they were.
 func (s Selection) asRecorded() bool { return len(s.hidden) == 0 && s.code == nil && !s.FoldRecursion }
 
+// IsMyCode reports whether stacks are shown with user code and what it calls alone.
+func (s Selection) IsMyCode() bool { return s.code != nil }
+
 // isUnfiltered reports whether all is selected that the selected processes did.
 func (s Selection) isUnfiltered() bool {
 	return !s.InTime() && !s.InGCs() && len(s.Threads) == 0 && !s.byName()

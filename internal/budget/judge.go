@@ -478,7 +478,7 @@ func (l *Limit) next(now, before *measured, v *Verdict) string {
 	case l.metric.finds:
 		return shell.Line([]string{"clrprof", "report", s.Path(), "rules"})
 	case v.HasBase:
-		return shell.Line([]string{"clrprof", "diff", before.src.Session().Path(), s.Path(), "lines"})
+		return shell.Line([]string{"clrprof", "diff", before.src.Session().Path(), s.Path(), "lines", "--my-code"})
 	case len(v.Places) == 0:
 		return ""
 	}

@@ -152,7 +152,7 @@ func (d *diffFlags) run(ctx context.Context, e *environment, view string, limite
 	if err != nil {
 		return readError(known(err))
 	}
-	about, err := d.about(c, sessions)
+	about, err := d.about(c, sessions, sources)
 	if err != nil {
 		return err
 	}
@@ -184,12 +184,20 @@ func (d *diffFlags) run(ctx context.Context, e *environment, view string, limite
 }
 
 // about says what is compared, what else differs between the sessions, and which differences are left out.
-func (d *diffFlags) about(c *analysis.Comparison, sessions []*session.Session) ([]string, error) {
+func (d *diffFlags) about(c *analysis.Comparison, sessions []*session.Session, sources []*analysis.Source) ([]string,
+	error) {
 	differ, err := report.RecordedDifferently(sessions...)
 	if err != nil {
 		return nil, readError(err)
 	}
 	out := append([]string{report.DifferenceNote(c, d.old[0], d.new[0])}, differ...)
+	unlined, err := report.WithoutLines(c, sources[:len(d.old)], sources[len(d.old):])
+	if err != nil {
+		return nil, readError(err)
+	}
+	if unlined != "" {
+		out = append(out, unlined)
+	}
 	left, err := d.choose(c)
 	return append(out, left...), err
 }

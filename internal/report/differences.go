@@ -28,6 +28,32 @@ func DifferenceNote(c *analysis.Comparison, from, to string) string {
 		withUnit(c.Unit, c.New), filepath.Base(to), signed(c.Unit, c.New-c.Old))
 }
 
+// lined are the views that only have what is on lines.
+var lined = map[string]bool{"lines": true}
+
+// WithoutLines says how much of what differs is on no line, and how to see the lines of user code that had it done: ""
+// if that is nothing, or a row of lines has it already. olds and news are what is compared.
+func WithoutLines(c *analysis.Comparison, olds, news []*analysis.Source) (string, error) {
+	amount := map[string]func(q.Amount) int64{
+		"exclusive_bytes":       func(a q.Amount) int64 { return int64(a.Bytes) },
+		"exclusive_allocations": func(a q.Amount) int64 { return int64(a.Allocations) },
+	}[c.Column]
+	if !lined[c.View] || amount == nil || len(olds) != 1 || len(news) != 1 || news[0].Selection().IsMyCode() {
+		return "", nil
+	}
+	before, err := olds[0].Total()
+	if err != nil {
+		return "", err
+	}
+	after, err := news[0].Total()
+	more := amount(after) - amount(before) - (c.New - c.Old)
+	if err != nil || more == 0 {
+		return "", err
+	}
+	return fmt.Sprintf("Code without lines differs by another %s: --my-code counts that for the lines of your code "+
+		"that called it.", signed(c.Unit, more)), nil
+}
+
 // differing is what the rows of a comparison are, where it is not called like the view.
 var differing = map[string]string{"calltree": "paths of the call tree", "lifetime": "types"}
 
