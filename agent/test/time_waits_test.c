@@ -312,6 +312,144 @@ static void time_rseq_left(void)
     check(&__rseq_size == NULL || __rseq_size == 0 || *rseq_word() == 0, "the area refers to code that is gone");
 }
 
+/* ── waits for collections ──────────────────────────────────────────────────────────────────────────────────── */
+
+#define SOME_NS 5000000 /* long against what the kernel takes to let a thread go on */
+#define FOR_COLLECTION 1u
+#define FOR_ANOTHER 2u /* COR_PRF_SUSPEND_FOR_APPDOMAIN_SHUTDOWN */
+
+static void sleep_some(void)
+{
+    struct timespec t = {0, SOME_NS};
+    while (nanosleep(&t, &t) != 0)
+        ;
+}
+
+static void begin_pause(uint32_t reason)
+{
+    SLOT(fake_callbacks(), CALLBACK_RUNTIME_SUSPEND_STARTED, uint32_t)(fake_callbacks(), reason);
+}
+
+static void end_pause(void)
+{
+    fake_callback(CALLBACK_RUNTIME_RESUME_STARTED, 0);
+}
+
+/* The runtime stops this thread for a pause, and says so. The pause itself has not ended when the thread looks. */
+static void be_stopped(void *reason)
+{
+    begin_pause(*(uint32_t *)reason);
+    fake_callback(CALLBACK_RUNTIME_THREAD_SUSPENDED, 1);
+    sleep_some();
+    fake_callback(CALLBACK_RUNTIME_THREAD_RESUMED, 1);
+}
+
+struct collector { /* a thread that collects while this one waits within the allocator */
+    pthread_t thread;
+    int began[2], done[2];
+    bool ended;
+};
+
+static void *collect(void *data)
+{
+    struct collector *c = data;
+    begin_pause(FOR_COLLECTION);
+    if (write(c->began[1], "", 1) != 1)
+        fake_die("nobody waits");
+    sleep_some();
+    if (write(c->done[1], "", 1) != 1) /* the other one goes on before the pause is over */
+        fake_die("nobody waits");
+    end_pause();
+    __atomic_store_n(&c->ended, true, __ATOMIC_RELEASE);
+    return NULL;
+}
+
+static void wait_in_allocator(void *data)
+{
+    struct collector *c = data;
+    char one;
+    if (pthread_create(&c->thread, NULL, collect, c) != 0 || read(c->began[0], &one, 1) != 1)
+        fake_die("no collector");
+    fake_call(&methods[APP_2].method, 0, nothing, NULL); /* what follows is an interval of its own */
+    if (read(c->done[0], &one, 1) != 1)
+        fake_die("no collector");
+    while (!__atomic_load_n(&c->ended, __ATOMIC_ACQUIRE)) /* the agent is to know the pause when it looks */
+        ;
+    fake_call(&methods[APP_2].method, 0, nothing, NULL);
+    pthread_join(c->thread, NULL);
+}
+
+/* A pause is in the middle of something that takes longer. */
+static void sleep_beyond(void *data)
+{
+    (void)data;
+    begin_pause(FOR_COLLECTION);
+    end_pause();
+    sleep_some();
+}
+
+enum { STOPPED, STOPPED_FOR_ANOTHER, ALLOCATING, SLEEPING, WAYS };
+
+static void wait_in_all_ways(void *data)
+{
+    uint32_t collection = FOR_COLLECTION, another = FOR_ANOTHER;
+    fake_call(&methods[APP_1].method, 0, be_stopped, &collection);
+    fake_call(&methods[APP_1].method, 1, be_stopped, &another);
+    fake_call(&methods[APP_3].method, 0, wait_in_allocator, data);
+    fake_call(&methods[APP_3].method, 1, sleep_beyond, NULL);
+}
+
+struct waited {
+    uint64_t itself, for_collections;
+};
+
+/* What the calls waited, in the order in which they were made first, themselves and for collections. */
+static void read_waits(struct waited *of)
+{
+    uint32_t n, ways = 0, number[WAYS];
+    const struct wire_timing *all = model_timings(header(), &n);
+    for (uint32_t k = 0; k < n; k++) {
+        const struct wire_timing *x = &all[k];
+        if (x->function == WIRE_FUNCTION_COLLECTION) {
+            check(x->calls == 0 && x->tail_waited == x->tail_elapsed, "a collection is no call, and only waited for");
+            for (uint32_t i = 0; i < ways; i++)
+                if (number[i] == x->parent)
+                    of[i].for_collections += x->tail_waited;
+        } else if (x->parent == 1 && ways < WAYS) {
+            of[ways].itself = x->tail_waited;
+            number[ways++] = k + 1;
+        }
+    }
+    check(ways == WAYS, "%u calls", ways);
+}
+
+/* A wait for a collection is none of the call in which it came, whether the runtime reports it or it lies in a pause. */
+static void time_collections(void)
+{
+    struct collector c = {.ended = false};
+    const struct wire_header *h = begin(0);
+    if (h->mechanism == WIRE_MECHANISM_GAP) {
+        printf("no switches are seen here: ");
+        return;
+    }
+    if (pipe(c.began) != 0 || pipe(c.done) != 0)
+        fake_die("no pipes");
+    fake_call(&methods[APP_0].method, 0, wait_in_all_ways, &c);
+    const uint64_t some = SOME_NS * h->ticks_per_sec / 1000000000;
+    struct waited of[WAYS] = {{0, 0}};
+    read_waits(of);
+    for (uint32_t i = 0; i < WAYS; i++) {
+        bool is_for_collection = i == STOPPED || i == ALLOCATING;
+        check(is_for_collection ? of[i].for_collections >= some / 2 && of[i].itself < of[i].for_collections
+                                : of[i].for_collections == 0 && of[i].itself >= some,
+              "way %u: %llu ticks, and %llu for collections; a wait is %llu", i, (unsigned long long)of[i].itself,
+              (unsigned long long)of[i].for_collections, (unsigned long long)some);
+    }
+    check(h->gc_pauses == 2 && h->gc_longest_ns <= h->gc_paused_ns && h->gc_longest_ns >= SOME_NS, "%llu pauses of %llu ns, the longest of %llu",
+          (unsigned long long)h->gc_pauses, (unsigned long long)h->gc_paused_ns, (unsigned long long)h->gc_longest_ns);
+    check_losses(h, 0, 0);
+}
+
 /* ── the probes themselves ──────────────────────────────────────────────────────────────────────────────────── */
 
 /* Has this thread a processor for a tenth of a millisecond at a time? */
@@ -377,6 +515,7 @@ const struct scenario time_wait_scenarios[] = {
     {"time_waits_own_rseq", time_waits_own_rseq},
     {"time_foreign_rseq", time_foreign_rseq},
     {"time_rseq_left", time_rseq_left},
+    {"time_collections", time_collections},
     {"time_overhead", time_overhead},
     {"time_where_system_calls_are_filtered", time_where_system_calls_are_filtered},
     {NULL, NULL},
