@@ -145,15 +145,13 @@ func recorded(s *session.Session) (began time.Time, took q.Nanoseconds, err erro
 // readMemory reads what sites allocated, and what became of it.
 func (x *SampleSet) readMemory(sel Selection) error {
 	x.Default = 1
-	x.Values = append(x.Values, SampleValue{Name: "allocations", Unit: "count"},
-		SampleValue{Name: "bytes", Unit: "bytes"})
 	lifetimes, err := x.data.Lifetimes()
+	x.Values = append(x.Values, LifetimeValues(err == nil)...)
 	if err == nil {
 		x.amounts = lifetimes.sites
-		for _, name := range lifetimeValues {
-			changes := name == "alive" && sel.Spans()
-			x.Values = append(x.Values,
-				SampleValue{name + "_objects", "count", changes}, SampleValue{name + "_bytes", "bytes", changes})
+		for i := range x.Values {
+			v := &x.Values[i]
+			v.Difference = strings.HasPrefix(v.Name, "alive_") && sel.Spans()
 		}
 		return nil
 	}
@@ -167,7 +165,12 @@ func (x *SampleSet) readMemory(sel Selection) error {
 
 // Each calls fn for each sample: first those of memory, in the order of sites, then those of times. The sample is
 // overwritten by the next one. An error of fn ends it and is returned.
-func (x *SampleSet) Each(fn func(*Sample) error) error {
+func (x *SampleSet) Each(fn func(*Sample) error) error { return x.each(true, fn) }
+
+// EachSum is Each for those who add up by Node: samples have no Stack, which is most of the work for deep ones.
+func (x *SampleSet) EachSum(fn func(*Sample) error) error { return x.each(false, fn) }
+
+func (x *SampleSet) each(stacks bool, fn func(*Sample) error) error {
 	d := x.data
 	types := newIndex(d.Types, func(r *session.Type) session.TypeID { return r.ID })
 	get := func(id session.TypeID) *session.Type { return at(d.Types, types, id) }
@@ -180,7 +183,7 @@ func (x *SampleSet) Each(fn func(*Sample) error) error {
 		}
 		putLifetime(x.amounts.at(i), sample.Values[:x.before])
 		sample.Type, sample.TypeID = x.typeName(names, i, get), d.typeID(d.siteType[i])
-		x.place(&sample, d.siteNode[i], d.siteThread[i])
+		x.place(&sample, d.siteNode[i], d.siteThread[i], stacks)
 		if err := fn(&sample); err != nil {
 			return err
 		}
@@ -193,7 +196,7 @@ func (x *SampleSet) Each(fn func(*Sample) error) error {
 		}
 		v := sample.Values[x.before:]
 		v[0], v[1], v[2], v[3] = int64(t.Calls), int64(t.Elapsed), int64(t.Application), int64(t.CPU)
-		x.place(&sample, d.timingNode[i], d.timingThread[i])
+		x.place(&sample, d.timingNode[i], d.timingThread[i], stacks)
 		if err := fn(&sample); err != nil {
 			return err
 		}
@@ -242,6 +245,25 @@ func (x *SampleSet) ByThread(at int, key func(*Sample) int32) ([]ThreadSums, err
 	return out, err
 }
 
+// LifetimeValues are the kinds of values of allocations, followed or not, in the order of Lifetime.Values.
+func LifetimeValues(followed bool) []SampleValue {
+	out := []SampleValue{{Name: "allocations", Unit: "count"}, {Name: "bytes", Unit: "bytes"}}
+	for _, name := range lifetimeValues {
+		if followed {
+			out = append(out, SampleValue{Name: name + "_objects", Unit: "count"},
+				SampleValue{Name: name + "_bytes", Unit: "bytes"})
+		}
+	}
+	return out
+}
+
+// Values are the first n values of a lifetime, in the order of LifetimeValues.
+func (l Lifetime) Values(n int) []int64 {
+	out := make([]int64, n)
+	putLifetime(l, out)
+	return out
+}
+
 // putLifetime writes the values of a site.
 func putLifetime(l Lifetime, to []int64) {
 	to[0], to[1] = int64(l.Born.Allocations), int64(l.Born.Bytes)
@@ -266,10 +288,13 @@ func (x *SampleSet) typeName(names []string, site int, get func(session.TypeID) 
 	return names[at]
 }
 
-// place writes where a sample is.
-func (x *SampleSet) place(to *Sample, node, thread int32) {
+// place writes where a sample is, with its stack or without.
+func (x *SampleSet) place(to *Sample, node, thread int32, stack bool) {
 	d := x.data
-	if node != to.Node { // sites of a stack are often neighbours
+	switch {
+	case !stack:
+		to.Node = node
+	case node != to.Node: // sites of a stack are often neighbours
 		to.Stack, to.Node = to.Stack[:0], node
 		for n := node; n >= 0; n = d.tree.Parent[n] {
 			to.Stack = append(to.Stack, x.Frame(n))

@@ -222,6 +222,31 @@ func TestExplain(t *testing.T) {
 	}
 }
 
+// TestExplainStored: what a session stores of its heaviest sites is what all samples say.
+func TestExplainStored(t *testing.T) {
+	for _, name := range []string{"aging", "shop"} {
+		s := sample(t, name)
+		src, err := analysis.Open(s, analysis.Selection{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, limit := range []int{0, 1, 50} {
+			in := explainRequest{Limit: limit}
+			if out, err := storedSites(src, in); (out == nil) != (name == "shop") || err != nil { // it has no lifetimes
+				t.Fatalf("%s: %v is stored: %v", name, out, err)
+			}
+			c := client(t, s)
+			stored := answer(t, c, "explain_site", map[string]any{"limit": limit})
+			summed := answer(t, c, "explain_site", map[string]any{"limit": limit, "function": []string{"*"}})
+			delete(stored, "selection")
+			delete(summed, "selection")
+			if diff := cmp.Diff(summed, stored); diff != "" {
+				t.Errorf("%s, %d sites: (-summed +stored)\n%s", name, limit, diff)
+			}
+		}
+	}
+}
+
 func TestDiff(t *testing.T) {
 	c := client(t, sample(t, "shop"), sample(t, "aging"))
 	same := answer(t, c, "diff", map[string]any{"old": "shop.clrprof", "new": "shop.clrprof"})

@@ -352,6 +352,12 @@ func (s *Server) explain(ctx context.Context, in explainRequest) (any, error) {
 	if err != nil {
 		return nil, err
 	}
+	if out, err := storedSites(src, in); out != nil || err != nil {
+		if out != nil {
+			out["selection"] = selected
+		}
+		return out, err
+	}
 	samples, err := analysis.Samples(src.Session(), src.Selection())
 	if err != nil {
 		return nil, err
@@ -365,7 +371,7 @@ func (s *Server) explain(ctx context.Context, in explainRequest) (any, error) {
 		typ  string
 	}
 	sites, total := map[key][]int64{}, int64(0)
-	err = samples.Each(func(x *analysis.Sample) error {
+	err = samples.EachSum(func(x *analysis.Sample) error {
 		if x.Values[at] == 0 {
 			return nil
 		}
@@ -417,14 +423,9 @@ func stackOf(samples *analysis.SampleSet, node int32) (stack []string, cut int) 
 			cut++
 			continue
 		}
-		f := samples.Frames()[samples.Frame(n)]
-		text := f.Function.DisplayName()
-		if f.File != "" {
-			text += fmt.Sprintf(" (%s:%d)", f.File, f.Line)
-		} else if f.Module.Name != "" {
-			text += " (" + f.Module.Name + ")"
-		}
-		stack = append(stack, text)
+		number := samples.Frame(n) // makes the frame, if nothing else has
+		f := samples.Frames()[number]
+		stack = append(stack, frameText(f.Function, f.Module.Name, f.File, f.Line))
 	}
 	return stack, cut
 }
