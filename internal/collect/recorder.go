@@ -62,6 +62,7 @@ type Recorder struct {
 	control     controls
 	asked       request
 	left        left     // by a killed collector
+	lookout     *lookout // for processes that are not recorded; nil: nobody looks
 	tracer      *tracer  // nil: no call trace is taken out of the arenas
 	damages     *damages // that are known; nil: one ends the recording
 }
@@ -151,6 +152,9 @@ func (r *Recorder) sync(now quantity.Nanoseconds, last bool) error {
 		if damaged != nil {
 			return damaged
 		}
+		if err := r.addUnseen(last); err != nil {
+			return err
+		}
 		for _, name := range r.failures { // a forked process is named as its parent
 			if err := r.failed[name].write(r, end); err != nil {
 				return err
@@ -232,6 +236,7 @@ func (r *Recorder) OnEnd(fn func(percent int)) { r.onEnd = fn }
 // Close lets go of the arenas.
 func (r *Recorder) Close() error {
 	var errs []error
+	r.lookout.close()
 	r.samples.sampler.end()
 	if r.meters != nil {
 		r.meters.close()

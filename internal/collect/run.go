@@ -170,8 +170,8 @@ func (c command) ExitCode() (int, bool) { return c.Target.ExitCode(), true }
 // LetGo does nothing: the agent learns that nobody reads any more by itself.
 func (command) LetGo(*arena.Control) error { return nil }
 
-// Prepare does nothing.
-func (command) Prepare(*Recorder) {}
+// Prepare has the recorder look for processes below the command.
+func (c command) Prepare(r *Recorder) { r.lookout = newLookout(c.PID()) }
 
 // wait waits for the target to end or for the user not to want to wait any more.
 func (res *Result) wait(t *launch.Target, stop <-chan struct{}) {

@@ -68,6 +68,16 @@ const (
 	envEvents        = "CLRPROF_EVENTS" // what of the operating system is listed (systemevent.Variable)
 )
 
+// ArenasOf is the folder of arenas that an environment names, or "".
+func ArenasOf(environment []string) string {
+	for _, kv := range environment {
+		if folder, ok := strings.CutPrefix(kv, envArenas+"="); ok {
+			return folder
+		}
+	}
+	return ""
+}
+
 // agentVariables are all that are meant for the agent.
 var agentVariables = []string{envArenas, envMemory, envNodes, envDepth, envLifetime, envFinalGC, envRoots, envFirst,
 	envSnapshot, envTime, envTrace, envNoMemory, envCollector, EnvDormant, envInstrument, envProbes, envSmall,

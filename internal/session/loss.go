@@ -66,6 +66,15 @@ const (
 	LossDamagedProcess = "damaged_process"
 )
 
+// Reasons why no agent told of a process: the processes below the command are looked at.
+const (
+	LossNoVariables = "no_variables"
+	LossOtherUser   = "other_user"
+	LossNoFolder    = "no_folder"
+	LossNotLoaded   = "not_loaded"
+	LossUnreadable  = "unreadable"
+)
+
 // kind is what there is to know of the reason; of one that this clrprof does not know, that it is missing.
 func (l Loss) kind() lossKind {
 	for _, k := range lossKinds {
@@ -99,8 +108,10 @@ func (l Loss) Advice() string { return l.kind().advice }
 // Unit is what the events of the loss are, in the singular: "event", or for time "call", "interval" or "function".
 func (l Loss) Unit() string { return cmp.Or(l.kind().unit, "event") }
 
-// IsUncounted reports whether nobody knows how many allocations are lost.
-func (l Loss) IsUncounted() bool { return l.Reason == LossUnreported }
+// IsUncounted reports whether nobody knows how many allocations are lost: those of whole processes, for example.
+func (l Loss) IsUncounted() bool {
+	return l.Reason == LossUnreported || l.kind().touches == notInAnyView
+}
 
 // IsMissing reports whether the allocations of the loss are missing from all
 // values. Those of other losses are counted, but not all about them is known.

@@ -277,6 +277,28 @@ var lossKinds = []lossKind{
 		why: "nothing of the process is recorded: it was forked by a .NET process, and went on with its code without " +
 			"starting another program", touches: notInAnyView,
 		advice: ".NET does not support that: start a program of its own instead. What the parent did is complete."},
+	{reason: LossNoVariables, missing: true,
+		why: "nothing of the process is recorded: it was started without the variables by which the runtime finds " +
+			"the agent, as with sudo, su, env -i, or an environment that its parent cleared", touches: notInAnyView,
+		advice: "Let its parent pass on CORECLR_… and CLRPROF_… (sudo --preserve-env), or record it with a clrprof " +
+			"run of its own, or with attach."},
+	{reason: LossOtherUser, missing: true,
+		why: "nothing of the process is recorded: it runs as another user, who may read neither the agent nor the " +
+			"folder of the shared memory", touches: notInAnyView,
+		advice: "Start clrprof as that user: sudo -u USER clrprof run …, or record the process by itself."},
+	{reason: LossNoFolder, missing: true,
+		why: "nothing of the process is recorded: it does not see the folder of the shared memory, as in a sandbox " +
+			"with its own /dev/shm (bubblewrap, snap)", touches: notInAnyView,
+		advice: "Set CLRPROF_SHM to a folder that both see."},
+	{reason: LossNotLoaded, missing: true,
+		why:     "nothing of the process is recorded: its runtime did not load the agent, or ended before it could",
+		touches: notInAnyView,
+		advice: "Look for DOTNET_EnableDiagnostics=0 in its environment and its runtimeconfig.json. A process that " +
+			"was killed while its runtime started did nothing that could be recorded."},
+	{reason: LossUnreadable, missing: true,
+		why: "it cannot be known whether the process runs .NET without being recorded: the kernel lets nobody but " +
+			"its own user look at it", touches: notInAnyView,
+		advice: "Run clrprof as root to know. If it runs .NET, record it with a clrprof run of its own."},
 	{reason: LossDamagedProcess, missing: true,
 		why:     "nothing of the process is in the session: what its agent wrote is damaged and cannot be read",
 		touches: notInAnyView, advice: keptData},
