@@ -53,7 +53,9 @@ func TestAttachTime(t *testing.T) {
 		for _, mode := range []string{"boundary", "mine"} {
 			t.Run(mode+"/"+r.Name, func(t *testing.T) {
 				t.Parallel()
-				x := newSandbox(t).startServed(r)
+				s := newSandbox(t)
+				s.env = append(s.env, "CLRPROF_FEW="+map[string]string{"boundary": "0", "mine": "512"}[mode]) // who has what inlined
+				x := s.startServed(r)
 				x.do("rounds 3")
 				for i := range 3 {
 					a := x.attach(fmt.Sprint("calls", i), "--time", "--instrument", mode)
@@ -61,6 +63,51 @@ func TestAttachTime(t *testing.T) {
 					x.detach(a)
 					a.hasCalls(x, 7)
 					x.do("rounds 40")
+				}
+				x.finish()
+			})
+		}
+	}
+}
+
+// TestAttachInlined: what the JIT would put into methods that are made at run time, and into the framework's, has its
+// calls and objects in each recording, although that code was compiled before.
+func TestAttachInlined(t *testing.T) {
+	t.Parallel()
+	for _, r := range dotnettest.NeedRuntimes(t, 5) {
+		for _, few := range []string{"0", "512"} { // the agent knows who has what inlined, or the runtime looks for it
+			t.Run(few+"/"+r.Name, func(t *testing.T) {
+				t.Parallel()
+				s := newSandbox(t)
+				s.env = append(s.env, "DOTNET_ROOT="+r.Root, "CLRPROF_FEW="+few, "DOTNET_TieredCompilation=0")
+				x := s.startServiceOf(r.Args(dotnettest.Target(t, "Inlined", dotnettest.Options{})), nil)
+				x.do("made 40")
+				x.do("sorted 40")
+				x.results("counted 0")
+				for i := range 2 {
+					a := x.attach(fmt.Sprint("calls", i), "--time", "--memory")
+					x.do("made 100")
+					x.do("sorted 10")
+					x.detach(a)
+					soundTime(t, a.session)
+					var compared int64
+					if _, err := fmt.Sscan(x.results("counted 0"), &compared); err != nil || compared == 0 {
+						t.Fatalf("%d comparisons: %v", compared, err)
+					}
+					compareCallsByName(t, result{session: a.session}, "f.raw_name IN ('Make', 'Twice', 'CompareTo') AND f.raw_type LIKE 'Inlined.%'",
+						map[string]int64{"Make": 100, "Twice": 100, "CompareTo": compared})
+					if lost := losses(t, a.session); len(lost) != 0 {
+						t.Errorf("lost: %v", lost)
+					}
+				}
+				a := x.attach("objects", "--memory")
+				x.do("made 70")
+				x.detach(a)
+				for _, row := range query[struct{ N int64 }](t, a.session,
+					"SELECT coalesce(sum(exclusive_allocations), 0) AS n FROM functions WHERE name LIKE 'Inlined.Small.Make(%'") {
+					if row.N != 70 {
+						t.Errorf("Make has %d objects of 70", row.N)
+					}
 				}
 				x.finish()
 			})

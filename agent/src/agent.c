@@ -13,6 +13,7 @@
 #include "dormant.h"
 #include "ending.h"
 #include "events.h"
+#include "inlined.h"
 #include "instrument.h"
 #include "interactions.h"
 #include "lifetime.h"
@@ -305,8 +306,10 @@ void callbacks_install(uint32_t data)
         {CALLBACK_DYNAMIC_METHOD_UNLOADED, (void *)dynamic_method_unloaded},
     };
     for (uint32_t i = 0; data == 0 && i < CALLBACK_SLOTS; i++)
-        if (is_of_recording(i))
+        if (is_of_recording(i) && !inlined_is_own(i))
             __atomic_store_n(&callback_table[i], (void *)ignore, __ATOMIC_RELEASE);
+    if (data == 0)
+        inlined_let_go();
     for (uint32_t i = 0; data != 0 && i < sizeof callbacks / sizeof *callbacks; i++)
         if (callbacks[i].slot != CALLBACK_OBJECT_ALLOCATED || (data & WIRE_DATA_MEMORY) != 0)
             __atomic_store_n(&callback_table[callbacks[i].slot], callbacks[i].function, __ATOMIC_RELEASE);

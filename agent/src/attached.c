@@ -26,6 +26,8 @@
 #include "arena.h"
 #include "calls.h"
 #include "control.h"
+#include "dormant.h"
+#include "inlined.h"
 #include "inliners.h"
 #include "instrument.h"
 #include "map.h"
@@ -33,11 +35,19 @@
 #include "os.h"
 #include "pins.h"
 #include "probes.h"
+#include "watch.h"
 
 #include <errno.h>
+#include <stdlib.h>
 #include <time.h>
 
 #define AT_ONCE 512u             /* methods of one request: the runtime stops all threads for each */
+#define SEARCHED_AT_ONCE 64u     /* of one that makes the runtime look for who has them inlined: it makes a version for each pair */
+#define STEP_METHODS 512u        /* that are looked at between two rests */
+#define REST_PARTS 4u            /* so many times what a step took: it has a fifth of a processor */
+#define LONGEST_REST_NS UINT64_C(200000000)
+#define FEW 512u                 /* methods of a module */
+#define FEW_VARIABLE "CLRPROF_FEW" /* another number, for tests */
 #define MAX_RECORDINGS UINT16_MAX /* of calls, in a process: their number is a part of the arguments of probes, which never go away */
 #define SETTLE_NS UINT64_C(20000000) /* between the first events and the requests: many times what a thread takes to put code in its place */
 #define MOST_PART 4u             /* of the memory limit: what all recordings may leave behind, by these estimates: */
@@ -69,11 +79,19 @@ static struct map versions;     /* FunctionID → ReJITID of that with probes */
 static struct map begun;        /* FunctionID → 1: its compilation was seen to begin, and not to end */
 static struct module *all;      /* concerned modules */
 static bool asking;             /* what is new has to be asked for by whoever sees it */
+static bool needs_noted;        /* what is noted as having methods inlined must be compiled again */
+static uint32_t examined, all_methods; /* of concerned modules */
 static struct batch *batches;   /* all that was asked for; the newest first, which has room */
+static struct batch *hot;       /* all that is to be asked for in the end */
 static struct {
     uintptr_t function_id, ip;
 } running[MAX_RUNNING];
 static uint32_t n_running;
+
+static bool is_concerned(uintptr_t module)
+{
+    return map_get(&modules, module) > NOT_CONCERNED;
+}
 
 /* ── requests ───────────────────────────────────────────────────────────────────────────────────────────────── */
 
@@ -104,50 +122,152 @@ static bool remember(const uintptr_t *ids, const uint32_t *tokens, uint32_t n)
     return room;
 }
 
-/* The runtime looks for who has them inlined only if their types are loaded: otherwise nobody has. */
-static bool request(struct batch *b, bool loaded)
+/* search: the runtime looks for who has them inlined. Only if their types are loaded: otherwise nobody has. */
+static bool request(struct batch *b, bool search)
 {
     if (b->n == 0)
         return true;
     __atomic_fetch_add(&left, b->n * (uint64_t)VERSION_BYTES, __ATOMIC_RELAXED);
     hresult hr = HR_FAIL;
     if (remember(b->modules, b->tokens, b->n))
-        hr = loaded ? SLOT(info, INFO_REQUEST_REJIT_WITH_INLINERS, uint32_t, uint32_t, const uintptr_t *, const uint32_t *)(
+        hr = search ? SLOT(info, INFO_REQUEST_REJIT_WITH_INLINERS, uint32_t, uint32_t, const uintptr_t *, const uint32_t *)(
                           info, REJIT_BLOCK_INLINING | REJIT_INLINING_CALLBACKS, b->n, b->modules, b->tokens)
                     : SLOT(info, INFO_REQUEST_REJIT, uint32_t, const uintptr_t *, const uint32_t *)(info, b->n, b->modules, b->tokens);
     b->n = 0;
     return hr >= 0;
 }
 
-static bool add(struct batch *b, uintptr_t module, uint32_t token, bool loaded)
+static bool add(struct batch *b, uintptr_t module, uint32_t token, bool search)
 {
     b->modules[b->n] = module;
     b->tokens[b->n++] = token;
-    return b->n < AT_ONCE || request(b, loaded);
+    return b->n < (search ? SEARCHED_AT_ONCE : AT_ONCE) || request(b, search);
 }
 
-/* Asks for all methods of a module that are recorded, and those that have such ones inlined. False: the runtime refuses, or there is no memory. */
-static bool request_module(uintptr_t module)
+/* Keeps a method that runs for the end of the preparation. */
+static bool add_hot(uintptr_t module, uint32_t token)
 {
-    struct batch *loaded = private_alloc(sizeof *loaded), *others = private_alloc(sizeof *others);
-    bool done = loaded != NULL && others != NULL;
-    for (uint32_t i = 1, n = inliners_methods(module); i <= n && done; i++) {
-        uint32_t token = TOKEN_METHOD_DEF | i;
-        uintptr_t function_id = 0;
-        enum inliners_kind kind = inliners_kind(module, token);
-        if (kind == INLINERS_PLAIN || !method_has_il(info, module, token))
-            continue;
-        hresult hr = SLOT(info, INFO_GET_FUNCTION_FROM_TOKEN, uintptr_t, uint32_t, uintptr_t *)(info, module, token, &function_id);
-        if (kind == INLINERS_LOST && hr >= 0)
-            probes_missing(function_id, WIRE_NOT_PROBED_ELSEWHERE);
-        if (kind != INLINERS_LOST)
-            done = hr != HR_INVALID_ARGUMENT ? add(loaded, module, token, true) : add(others, module, token, false);
+    if (hot == NULL || hot->n == AT_ONCE) {
+        struct batch *b = private_alloc(sizeof *b);
+        if (b == NULL)
+            return false;
+        b->next = hot;
+        hot = b;
     }
-    done = done && request(loaded, true) && request(others, false);
-    if (loaded != NULL)
-        private_free(loaded, sizeof *loaded);
-    if (others != NULL)
-        private_free(others, sizeof *others);
+    hot->modules[hot->n] = module;
+    hot->tokens[hot->n++] = token;
+    return true;
+}
+
+/* ── small steps ────────────────────────────────────────────────────────────────────────────────────────────── */
+
+static uint32_t is_given_up(void)
+{
+    if (left > arena.header->memory_limit / MOST_PART)
+        return WIRE_FAILURE_VERSIONS;
+    return requests_let_go() || watch_collector_is_gone() ? WIRE_FAILURE_NO_COLLECTOR : 0;
+}
+
+/* After a step that began then: the program has the processors for longer than the step took. False: it is given up. */
+static bool rest_after(uint64_t *since)
+{
+    uint64_t rest = (monotonic_ns() - *since) * REST_PARTS;
+    struct timespec t = {0, (long)(rest < LONGEST_REST_NS ? rest : LONGEST_REST_NS)};
+    dormant_report_prepared(examined, all_methods);
+    if (is_given_up() != 0)
+        return false;
+    nanosleep(&t, NULL);
+    *since = monotonic_ns();
+    return true;
+}
+
+static bool has_code(uintptr_t function_id)
+{
+    uint32_t n = 0;
+    hresult hr = SLOT(info, INFO_GET_NATIVE_CODE_STARTS, uintptr_t, uintptr_t, uint32_t, uint32_t *, uintptr_t *)(info, function_id, 0, 0, &n, NULL);
+    return hr < 0 || n != 0; /* of generic methods it is not known */
+}
+
+struct asker { /* for the methods of a module */
+    struct batch searched, plain;
+    bool knows; /* who has them inlined: nobody has to look */
+    bool waits; /* what has code is asked for later */
+};
+
+/* A method that is recorded, or has such ones inlined. */
+static bool ask_for(struct asker *a, uintptr_t module, uint32_t token, enum inliners_kind kind)
+{
+    uintptr_t function_id = 0;
+    hresult hr = SLOT(info, INFO_GET_FUNCTION_FROM_TOKEN, uintptr_t, uint32_t, uintptr_t *)(info, module, token, &function_id);
+    if (kind == INLINERS_LOST) {
+        if (hr >= 0)
+            probes_missing(function_id, WIRE_NOT_PROBED_ELSEWHERE);
+        return true;
+    }
+    bool loaded = hr != HR_INVALID_ARGUMENT;
+    if (loaded && !a->knows)
+        return add(&a->searched, module, token, true);
+    return loaded && a->waits && (hr < 0 || has_code(function_id)) ? add_hot(module, token) : add(&a->plain, module, token, false);
+}
+
+/* To look for who has inlined a few methods is less than to compile all again that has any inlined. */
+static bool are_few(uintptr_t module, uint32_t methods)
+{
+    const char *text = getenv(FEW_VARIABLE);
+    uint32_t wanted = 0, few = text == NULL ? FEW : (uint32_t)strtoul(text, NULL, 10);
+    for (uint32_t i = 1; i <= methods && wanted <= few; i++)
+        wanted += inliners_kind(module, TOKEN_METHOD_DEF | i) == INLINERS_WANTED;
+    return wanted <= few;
+}
+
+/* Asks for all methods of a module that are recorded, and those that have such ones inlined. since: in small steps. False: the runtime
+ * refuses, there is no memory, or it is given up. */
+static bool request_module(uintptr_t module, uint64_t *since)
+{
+    struct asker *a = private_alloc(sizeof *a);
+    if (a == NULL)
+        return false;
+    uint32_t n = inliners_methods(module);
+    *a = (struct asker){.knows = inlined_knows(module) && !are_few(module, n), .waits = since != NULL};
+    if (a->knows)
+        __atomic_store_n(&needs_noted, true, __ATOMIC_RELEASE);
+    bool done = true;
+    for (uint32_t i = 1; i <= n && done; i++) {
+        uint32_t token = TOKEN_METHOD_DEF | i, searching = a->searched.n;
+        enum inliners_kind kind = inliners_kind(module, token);
+        if (kind != INLINERS_PLAIN && method_has_il(info, module, token))
+            done = ask_for(a, module, token, kind);
+        if (since != NULL) {
+            examined++;
+            done = done && ((i % STEP_METHODS != 0 && a->searched.n >= searching) || rest_after(since));
+        }
+    }
+    done = done && request(&a->searched, true) && request(&a->plain, false);
+    private_free(a, sizeof *a);
+    return done;
+}
+
+/* What runs, and what has recorded methods inlined, at once: from here on the program compiles again what it calls. */
+static bool request_hot(void)
+{
+    struct batch *b = private_alloc(sizeof *b);
+    uintptr_t module;
+    uint32_t token, at = 0;
+    bool done = b != NULL;
+    while (done && needs_noted && inlined_next(&at, &module, &token)) {
+        enum inliners_kind kind = is_concerned(module) ? inliners_kind(module, token) : INLINERS_PLAIN;
+        if (kind != INLINERS_WANTED && kind != INLINERS_LOST)
+            done = add(b, module, token, false);
+    }
+    done = done && request(b, false);
+    if (b != NULL)
+        private_free(b, sizeof *b);
+    while (hot != NULL && done) {
+        struct batch *next = hot->next;
+        done = request(hot, false) && is_given_up() == 0;
+        private_free(hot, sizeof *hot);
+        hot = next;
+    }
     return done;
 }
 
@@ -201,7 +321,7 @@ static bool see_module(uintptr_t id)
     if (!is_new(id) || !probes_see_module(id))
         return true;
     struct module *m = private_alloc(sizeof *m);
-    return know_module(m, id) && (!takes(m) || request_module(id));
+    return know_module(m, id) && (!takes(m) || request_module(id, NULL));
 }
 
 static hresult module_loaded(void *self, uintptr_t module, hresult status)
@@ -214,7 +334,7 @@ static hresult module_loaded(void *self, uintptr_t module, hresult status)
     return HR_OK;
 }
 
-static bool see_all_modules(void)
+static bool see_all_modules(uint64_t since)
 {
     void *list = NULL;
     uintptr_t id;
@@ -223,7 +343,7 @@ static bool see_all_modules(void)
         return false;
     bool seen = true;
     while (seen && SLOT(list, ENUM_NEXT, uint32_t, uintptr_t *, uint32_t *)(list, 1, &id, &n) >= 0 && n == 1)
-        seen = see_module(id);
+        seen = see_module(id) && rest_after(&since);
     com_release(list);
     return seen;
 }
@@ -240,11 +360,6 @@ static bool method_of(uintptr_t function_id, uintptr_t *module, uint32_t *token)
     uintptr_t class_id;
     *module = 0;
     return SLOT(info, INFO_GET_FUNCTION_INFO, uintptr_t, uintptr_t *, uintptr_t *, uint32_t *)(info, function_id, &class_id, module, token) >= 0 && *module != 0;
-}
-
-static bool is_concerned(uintptr_t module)
-{
-    return map_get(&modules, module) > NOT_CONCERNED;
 }
 
 static hresult jit_started(void *self, uintptr_t function_id, int32_t safe_to_block)
@@ -429,20 +544,31 @@ static void settle(uint64_t since)
     }
 }
 
-uint32_t attached_ask(void)
+/* Asks for all that runs already. False: the runtime refuses, there is no memory, or it is given up. */
+static bool ask_all(void)
 {
     uint64_t since = monotonic_ns();
-    if (!see_all_modules())
-        return WIRE_FAILURE_NO_PROBES;
+    if (!see_all_modules(since))
+        return false;
     settle(since);
     arena_lock();
     asking = true;
-    struct module *m = all;
+    struct module *first = all;
     arena_unlock();
-    for (; m != NULL; m = m->next)
-        if (takes(m) && !request_module(m->id))
-            return WIRE_FAILURE_NO_PROBES;
-    return left > arena.header->memory_limit / MOST_PART ? WIRE_FAILURE_VERSIONS : 0;
+    for (const struct module *m = first; m != NULL; m = m->next)
+        all_methods += inliners_methods(m->id);
+    since = monotonic_ns();
+    for (struct module *m = first; m != NULL; m = m->next)
+        if (takes(m) && !request_module(m->id, &since))
+            return false;
+    return request_hot();
+}
+
+uint32_t attached_ask(void)
+{
+    bool done = ask_all();
+    uint32_t given_up = is_given_up();
+    return given_up != 0 ? given_up : done ? 0 : WIRE_FAILURE_NO_PROBES;
 }
 
 void attached_begin(void)
@@ -455,12 +581,12 @@ void attached_begin(void)
 
 void attached_stop(void)
 {
+    time_end();
     __atomic_store_n(&probes_recording, 0, __ATOMIC_RELEASE);
 }
 
 void attached_end(void)
 {
-    time_end();
     for (const struct batch *b = batches; b != NULL; b = b->next)
         take_back(b);
     pins_end();

@@ -26,6 +26,7 @@
 #include "dormant.h"
 #include "events.h"
 #include "freestanding.h"
+#include "inlined.h"
 #include "lifetime.h"
 #include "names.h"
 #include "probes.h"
@@ -53,6 +54,7 @@ static KEPT void *info; /* ICorProfilerInfo10 or later */
 static KEPT struct wire_dormant *place;
 static KEPT char place_path[MAX_PATH];
 static KEPT uint32_t open_to_visits, visits, ending;
+static KEPT uint32_t watched; /* the events that are always wanted */
 
 bool visit_begin_slowly(void)
 {
@@ -80,11 +82,18 @@ static void report_state(uint32_t state)
     __atomic_store_n(&place->state, state, __ATOMIC_RELEASE);
 }
 
+void dormant_report_prepared(uint32_t n, uint32_t of)
+{
+    __atomic_store_n(&place->to_prepare, of, __ATOMIC_RELAXED);
+    __atomic_store_n(&place->prepared, n, __ATOMIC_RELEASE);
+    __atomic_fetch_add(&place->steps, 1, __ATOMIC_RELEASE);
+}
+
 /* ── a recording ────────────────────────────────────────────────────────────────────────────────────────────── */
 
 static bool ask_for_events(uint32_t low, uint32_t high)
 {
-    return SLOT(info, INFO_SET_EVENT_MASK2, uint32_t, uint32_t)(info, IMMUTABLE_EVENTS | low, high) >= 0;
+    return SLOT(info, INFO_SET_EVENT_MASK2, uint32_t, uint32_t)(info, IMMUTABLE_EVENTS | watched | low, high) >= 0;
 }
 
 /* Can the survivors of collections be asked for now? Not where collections can run in the background. */
@@ -125,17 +134,48 @@ static bool read_options(const char *directory, struct time_options *o)
     return true;
 }
 
-/* The threads of the runtime are stopped meanwhile. That is refused while a collection or a debugger stops them. */
-static void stop_threads(void)
+/* The threads of the runtime are stopped meanwhile. That is refused while a collection or a debugger stops them. False: it was
+ * given up, because nobody wants it any more. */
+static bool stop_threads_if(bool (*is_given_up)(void))
 {
     long pause_ns = FIRST_PAUSE_NS;
-    while (((hresult(*)(void *))(*(void *const *const *)info)[INFO_SUSPEND_RUNTIME])(info) < 0)
+    while (((hresult(*)(void *))(*(void *const *const *)info)[INFO_SUSPEND_RUNTIME])(info) < 0) {
+        if (is_given_up != NULL && is_given_up())
+            return false;
         rest(&pause_ns);
+    }
+    return true;
+}
+
+static void stop_threads(void)
+{
+    stop_threads_if(NULL);
+}
+
+static bool is_let_go(void)
+{
+    return requests_let_go() || watch_collector_is_gone();
 }
 
 static void let_threads_go(void)
 {
     ((hresult(*)(void *))(*(void *const *const *)info)[INFO_RESUME_RUNTIME])(info);
+}
+
+/* The table has all at once: what is compiled meanwhile is not to be seen to begin and not to end. */
+static uint32_t prepare_callbacks(const struct time_options *o)
+{
+    static void *made[CALLBACK_SLOTS];
+    void **callbacks = callbacks_table();
+    memcpy(made, callbacks, sizeof made);
+    uint32_t failure = attached_prepare(info, o, made);
+    if (failure != 0)
+        return failure;
+    inlined_install(made);
+    for (uint32_t i = 0; i < CALLBACK_SLOTS; i++)
+        if (callbacks[i] != made[i])
+            __atomic_store_n(&callbacks[i], made[i], __ATOMIC_RELEASE);
+    return 0;
 }
 
 /* From its end on calls are recorded, and objects with them. */
@@ -145,7 +185,7 @@ static uint32_t begin_calls(uint32_t data, const char *directory)
     uint32_t low = ATTACHED_MASK | MONITOR_EXCEPTIONS | MONITOR_SUSPENDS;
     if (!read_options(directory, &o))
         return WIRE_FAILURE_NO_COLLECTOR;
-    uint32_t failure = attached_prepare(info, &o, callbacks_table());
+    uint32_t failure = prepare_callbacks(&o);
     if (failure != 0)
         return failure;
     if ((data & WIRE_DATA_MEMORY) != 0) {
@@ -158,7 +198,8 @@ static uint32_t begin_calls(uint32_t data, const char *directory)
         return WIRE_FAILURE_EVENT_MASK;
     if ((failure = attached_ask()) != 0)
         return failure;
-    stop_threads();
+    if (!stop_threads_if(is_let_go))
+        return WIRE_FAILURE_NO_COLLECTOR;
     attached_begin();
     bool asked = ask_for_events(low, HIGH_MONITOR_DYNAMIC_FUNCTION_UNLOADS);
     let_threads_go();
@@ -182,7 +223,7 @@ static uint32_t ask_for(uint32_t data, const char *directory)
             return WIRE_FAILURE_OUT_OF_MEMORY;
         control_was_off = true; /* what was born before has no shadow */
         low |= lifetime_event_mask();
-        high = events_init(info, IMMUTABLE_EVENTS | low, high);
+        high = events_init(info, IMMUTABLE_EVENTS | watched | low, high);
     }
     arena.header->data = data;
     if ((data & WIRE_DATA_MEMORY) != 0)
@@ -231,6 +272,7 @@ static void end_visits(void)
     __atomic_store_n(&open_to_visits, 0, __ATOMIC_SEQ_CST);
     await_visitors();
     stop_threads();
+    arena.header->end_ns = monotonic_ns();
     ask_for_events(0, 0);
     callbacks_install(0);
     let_threads_go();
@@ -242,6 +284,7 @@ static void end_calls(void)
 {
     stop_threads();
     attached_stop();
+    arena.header->end_ns = monotonic_ns();
     __atomic_store_n(&open_to_visits, 0, __ATOMIC_SEQ_CST);
     ask_for_events(ENABLE_REJIT, 0);
     callbacks_install(0);
@@ -277,7 +320,8 @@ static void end(uint32_t failure)
         end_visits();
     if (arena.header != NULL) {
         arena.header->failure = failure;
-        arena.header->end_ns = monotonic_ns();
+        if (arena.header->end_ns == 0)
+            arena.header->end_ns = monotonic_ns();
         __atomic_store_n(&arena.header->state, failure == 0 ? WIRE_STATE_DETACHED : WIRE_STATE_FAILED, __ATOMIC_RELEASE);
     }
     forget_all();
@@ -359,7 +403,11 @@ static bool make_place(const char *directory)
 
 bool dormant_init(void *profiler_info, const char *directory)
 {
-    if (com_query(profiler_info, &IID_INFO10, &info) < 0 || !variables_save() || !ask_for_events(0, 0) || !make_place(directory))
+    if (com_query(profiler_info, &IID_INFO10, &info) < 0 || !variables_save())
+        return false;
+    watched = inlined_watch(info);
+    inlined_install(callbacks_table());
+    if (!ask_for_events(0, 0) || !make_place(directory))
         return false;
     /* From here on the library must stay: nothing may fail any more. */
     uint16_t major = 0, minor, build;

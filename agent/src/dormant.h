@@ -7,6 +7,7 @@
 /* The process starts without being recorded; who wants to, finds it in the directory. False: nothing was done. */
 bool dormant_init(void *profiler_info, const char *directory);
 void dormant_shut_down(void); /* the process ends; what is recorded was finished before */
+void dormant_report_prepared(uint32_t n, uint32_t of); /* methods: how far the preparation of a recording is */
 extern bool dormant_on;       /* it is such a process */
 
 /* A visit is a time in which a thread uses what exists only while something is recorded: a recording ends when there is none.

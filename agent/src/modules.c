@@ -279,6 +279,13 @@ uint32_t module_origin(uintptr_t module, const utf16 *path, uint32_t length, boo
     return origin_of(&f);
 }
 
+bool modules_is_framework(const utf16 *path, uint32_t length)
+{
+    char text[MAX_PATH];
+    to_utf8(path, length, text, sizeof text);
+    return origin_is_framework_file(text);
+}
+
 bool modules_init(void *profiler_info, const char *folder)
 {
     info = profiler_info;

@@ -113,6 +113,12 @@ uint32_t origin_of(const struct origin_facts *f)
     return f->is_main || same_folder(f->path, f->main) ? WIRE_ORIGIN_BESIDE : WIRE_ORIGIN_ELSEWHERE;
 }
 
+bool origin_is_framework_file(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    return is_below(path, "shared", 2) || begins(slash == NULL ? path : slash + 1, "System.");
+}
+
 bool origin_is_user(uint32_t origin)
 {
     return origin != WIRE_ORIGIN_UNKNOWN && origin <= WIRE_ORIGIN_FOLDER;

@@ -23,6 +23,7 @@ struct origin_facts {
 
 uint32_t origin_of(const struct origin_facts *f); /* WIRE_ORIGIN_… */
 bool origin_is_user(uint32_t origin);
+bool origin_is_framework_file(const char *path); /* by its path alone; false: perhaps */
 
 /* ── what a NAME.deps.json says of the files in its folder ──────────────────────────────────────────────────── */
 

@@ -94,6 +94,11 @@ void requests_begin(void *profiler_info)
         arena.header->answered = seen = __atomic_load_n(&file->requests, __ATOMIC_ACQUIRE);
 }
 
+bool requests_let_go(void)
+{
+    return __atomic_load_n(&file->requests, __ATOMIC_ACQUIRE) != seen && file->request == WIRE_REQUEST_DETACH;
+}
+
 void requests_serve(void)
 {
     static const struct timespec longest = {0, LOOK_NS};

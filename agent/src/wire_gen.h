@@ -908,11 +908,15 @@ struct wire_dormant {
     uint64_t recordings; /* how many there have been */
     uint32_t final_gc; /* 1: with lifetime, a last collection when the recording ends */
     uint32_t first; /* with lifetime: nothing is recorded after so many collections; 0: without limit */
+    uint32_t prepared; /* with calls, before it has begun: methods that were looked at, */
+    uint32_t to_prepare; /* of so many; 0: not known yet */
+    uint32_t steps; /* how often the former two were reported, in all recordings */
+    uint32_t unused; /* 0 */
     uint8_t roots[16]; /* CLRPROF_ROOTS; ends with a zero byte */
     uint8_t snapshot[16]; /* CLRPROF_SNAPSHOT; ends with a zero byte */
     uint8_t directory[2048]; /* for the arena, as the process sees it; UTF-8, ends with a zero byte */
 };
-_Static_assert(sizeof(struct wire_dormant) == 2176, "layout");
+_Static_assert(sizeof(struct wire_dormant) == 2192, "layout");
 _Static_assert(offsetof(struct wire_dormant, magic) == 0, "layout");
 _Static_assert(offsetof(struct wire_dormant, version) == 8, "layout");
 _Static_assert(offsetof(struct wire_dormant, pid) == 12, "layout");
@@ -929,9 +933,13 @@ _Static_assert(offsetof(struct wire_dormant, nodes) == 72, "layout");
 _Static_assert(offsetof(struct wire_dormant, recordings) == 80, "layout");
 _Static_assert(offsetof(struct wire_dormant, final_gc) == 88, "layout");
 _Static_assert(offsetof(struct wire_dormant, first) == 92, "layout");
-_Static_assert(offsetof(struct wire_dormant, roots) == 96, "layout");
-_Static_assert(offsetof(struct wire_dormant, snapshot) == 112, "layout");
-_Static_assert(offsetof(struct wire_dormant, directory) == 128, "layout");
+_Static_assert(offsetof(struct wire_dormant, prepared) == 96, "layout");
+_Static_assert(offsetof(struct wire_dormant, to_prepare) == 100, "layout");
+_Static_assert(offsetof(struct wire_dormant, steps) == 104, "layout");
+_Static_assert(offsetof(struct wire_dormant, unused) == 108, "layout");
+_Static_assert(offsetof(struct wire_dormant, roots) == 112, "layout");
+_Static_assert(offsetof(struct wire_dormant, snapshot) == 128, "layout");
+_Static_assert(offsetof(struct wire_dormant, directory) == 144, "layout");
 
 #define WIRE_CONTROL_FILE "control"
 #define WIRE_DORMANT_PREFIX "clrprof-dormant-"

@@ -266,6 +266,7 @@ static uint64_t counted(void)
 }
 
 #define MEMORY_EVENTS (ENABLE_OBJECT_ALLOCATED | ENABLE_STACK_SNAPSHOT)
+#define DORMANT_EVENTS (MEMORY_EVENTS | MONITOR_JIT_COMPILATION) /* what is inlined is always of interest */
 
 /* The collector is killed, or ends: nothing is counted any more, and the memory is given back; that which a killed one left, as
  * soon as somebody removes it. */
@@ -561,7 +562,7 @@ static struct wire_dormant *start_dormant(struct wire_control_header **control)
     fake_answer(INFO_RESUME_RUNTIME, (void *)resume_threads);
     fake_answer(INFO_SET_EVENT_MASK2, (void *)set_events);
     start();
-    check(fake.event_low == MEMORY_EVENTS && fake.event_high == 0, "a dormant agent asks for %x, %x", fake.event_low, fake.event_high);
+    check(fake.event_low == DORMANT_EVENTS && fake.event_high == 0, "a dormant agent asks for %x, %x", fake.event_low, fake.event_high);
     *control = make_control_file();
     return find_place();
 }
@@ -619,7 +620,7 @@ static void dormant(void)
         uint64_t made = record_once(place, control, i % 3 == 2 ? WIRE_DATA_LIFETIME : WIRE_DATA_MEMORY);
         uint64_t found = counted();
         check(loaded ? found >= made : found == made, "recording %u: %llu objects of %llu", i, (unsigned long long)found, (unsigned long long)made);
-        check(!is_mapped(".arena") && fake.references == 0 && fake.event_low == MEMORY_EVENTS, "recording %u: something is left", i);
+        check(!is_mapped(".arena") && fake.references == 0 && fake.event_low == DORMANT_EVENTS, "recording %u: something is left", i);
         check(fake.event_high == 0, "recording %u: the runtime is still asked for %x", i, fake.event_high);
         __atomic_store_n(&calm, 1, __ATOMIC_RELAXED);
         if (loaded)
@@ -677,11 +678,52 @@ static void dormant_thread_without_room(void)
     fake.objects = fake.bytes = 0; /* for those who compare */
 }
 
+static hresult call_back(uint32_t slot, const void *a, const void *b, void *c)
+{
+    void *agent = fake_callbacks();
+    return SLOT(agent, slot, const void *, const void *, void *)(agent, a, b, c);
+}
+
+static bool is_refused(const struct fake_method *caller, const struct fake_method *callee)
+{
+    int32_t should = 1;
+    call_back(CALLBACK_JIT_INLINING, caller, callee, &should);
+    return should == 0;
+}
+
+/* What is compiled decides, not the function that has the call: a method that is made at run time gets none of the user's functions, also
+ * where one of the framework's functions calls them. */
+static void dormant_inlining(void)
+{
+    static struct fake_module shared = {"/usr/dotnet/shared/Microsoft.NETCore.App/10.0.0/Linq.dll", "Linq.dll", MODULE_FLAG_DISK, NULL, false};
+    static const struct fake_method user = {.name = "User", .module = &app, .token = 0x06000001}, theirs = {.name = "Theirs", .module = &shared, .token = 0x06000002};
+    static const struct fake_method made = {.name = "made", .dynamic = true};
+    struct wire_control_header *control;
+    struct wire_dormant *place = start_dormant(&control);
+    check(is_refused(&made, &user) && !is_refused(&made, &theirs), "a method that is made at run time");
+    check(!is_refused(&theirs, &user) && !is_refused(&user, &user), "methods that can be compiled again");
+    call_back(CALLBACK_JIT_STARTED, &user, NULL, NULL);
+    call_back(CALLBACK_DYNAMIC_JIT_STARTED, &made, NULL, NULL);
+    check(is_refused(&theirs, &user) && !is_refused(&theirs, &theirs), "what the framework's function calls there");
+    call_back(CALLBACK_DYNAMIC_JIT_FINISHED, &made, NULL, NULL);
+    check(!is_refused(&theirs, &user), "the compilation in which there was another one");
+    for (uint32_t i = 0; i < 20; i++)
+        call_back(CALLBACK_DYNAMIC_JIT_STARTED, &made, NULL, NULL);
+    check(!is_refused(&theirs, &theirs), "more compilations in each other than are known");
+    for (uint32_t i = 0; i < 20; i++)
+        call_back(CALLBACK_DYNAMIC_JIT_FINISHED, &made, NULL, NULL);
+    check(!is_refused(&theirs, &user), "after them");
+    call_back(CALLBACK_JIT_FINISHED, &user, NULL, NULL);
+    fake_callback(CALLBACK_SHUTDOWN, 0);
+    check(place->state == WIRE_DORMANT_ENDED, "state %u", place->state);
+}
+
 const struct scenario thread_scenarios[] = {
     {"program_calls", program_calls},
     {"marks_end_slices", marks_end_slices},
     {"meters", meters},
     {"dormant", dormant},
+    {"dormant_inlining", dormant_inlining},
     {"dormant_thread_without_room", dormant_thread_without_room},
     {"collector_ended", collector_ended},
     {"collector_killed", collector_killed},

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"sync"
 	"sync/atomic"
 	"unsafe"
 
@@ -24,6 +25,7 @@ type Control struct {
 	changes uint64
 
 	requests, ready uint32
+	asking          sync.Mutex
 }
 
 // CreateControl makes the control file of an empty one (wire.ControlFile), which it closes, before a process is started
@@ -102,8 +104,10 @@ func (c *Control) Append(change wire.ControlChange, stopped bool, suspended int3
 }
 
 // Ask asks the agent of a process, or with 0 all of them, for one of wire.RequestCollect and so on. The number of the
-// request is what wire.Header.Answered becomes.
+// request is what wire.Header.Answered becomes. Several goroutines may ask.
 func (c *Control) Ask(request, pid uint32) uint32 {
+	c.asking.Lock()
+	defer c.asking.Unlock()
 	c.requests++
 	atomic.StoreUint32(&c.header.Request, request)
 	atomic.StoreUint32(&c.header.RequestPID, pid)

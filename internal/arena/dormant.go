@@ -141,5 +141,11 @@ func (d *Dormant) Answer(request uint32) (done bool, failure wire.Failure) {
 	return true, wire.Failure(load(&d.header.Failure))
 }
 
+// Prepared is how far the preparation of a recording of calls is: so many methods of so many were looked at, 0 of 0 as
+// long as it is not known. Steps is another number after each step.
+func (d *Dormant) Prepared() (n, of, steps uint32) {
+	return load(&d.header.Prepared), load(&d.header.ToPrepare), load(&d.header.Steps)
+}
+
 // Close lets go of the file and of its lock.
 func (d *Dormant) Close() error { return errors.Join(unix.Munmap(d.data), d.file.Close()) }

@@ -166,6 +166,12 @@ func (a *attachFlags) run(e *environment, pid int) error {
 	defer survive(unix.SIGXFSZ)()
 	stop, stopWatching := untilSignal()
 	options.Stop = stop
+	if a.time {
+		notes.startWork()
+		options.OnPrepared = func(n, of int) {
+			notes.work("preparing process %d: %s of %s functions looked at", pid, quantity.Count(n), quantity.Count(of))
+		}
+	}
 	options.OnHidden = func(err error) {
 		notes.say("clrprof ctl does not find this recording by the id of the process: name its session (%v)", err)
 	}

@@ -16,13 +16,16 @@ import (
 
 // How long an agent may take. It does it at once unless the process is stopped or the machine is very busy.
 const (
-	attachTime = 10 * time.Second // to begin
+	attachTime = 10 * time.Second // for a step of what is to be done to begin
 	detachTime = 60 * time.Second // to end: it waits for threads that are in the agent
+	giveUpTime = 2 * time.Second  // to take back what was prepared
 	attachPoll = time.Millisecond
 )
 
 // ErrNoAnswer means that a dormant agent does not do what it was asked for.
 var ErrNoAnswer = errors.New("the agent does not answer")
+
+var errTooLong = errors.New("is it stopped?")
 
 // attached is a process that runs without us, with a dormant agent.
 type attached struct {
@@ -81,7 +84,7 @@ func (a attached) await(longest time.Duration, stop <-chan struct{}, is func() b
 		case <-stop:
 			return fmt.Errorf("%w: interrupted before process %d had begun", ErrNoAnswer, a.PID)
 		case <-limit.C:
-			return fmt.Errorf("%w: process %d has not answered within %s: is it stopped?", ErrNoAnswer, a.PID, longest)
+			return fmt.Errorf("%w: process %d has not answered within %s: %w", ErrNoAnswer, a.PID, longest, errTooLong)
 		}
 	}
 	return nil
@@ -121,12 +124,18 @@ func Attach(o Options, d *launch.Dormant) (Result, error) {
 		o.OnHidden(err)
 	}
 	start := Monotonic()
-	if err := a.begin(&o, directory); err != nil {
+	if err := a.begin(&o, directory, file); err != nil {
 		err = finish(err, w, directory, nil, &res)
 		return res, err
 	}
+	if o.Launch.Time { // what was before was prepared, and not recorded
+		start = Monotonic()
+	}
 	if o.Opened != nil {
 		o.Opened(res.Path)
+	}
+	o.Steer.letGo = func() {
+		_ = arena.Guard(func() error { file.Ask(wire.RequestDetach, 0); return nil }) // else LetGo says it
 	}
 	err = record(o, w, directory.Files(), start, file, a, nil, &res)
 	err = finish(err, w, directory, nil, &res)
@@ -135,12 +144,12 @@ func Attach(o Options, d *launch.Dormant) (Result, error) {
 
 // begin waits until the agent records. If it cannot, the error wraps ErrNotRecorded or ErrNoAnswer. Where it cannot
 // follow objects, and need not, the options say so afterwards.
-func (a attached) begin(o *Options, directory *launch.Directory) error {
-	failure, err := a.ask(o.Launch, directory)
+func (a attached) begin(o *Options, directory *launch.Directory, file *arena.Control) error {
+	failure, err := a.ask(o, directory, file)
 	if err == nil && failure == wire.FailureBackground && o.WithoutLifetime != nil {
 		o.WithoutLifetime()
 		o.Launch.Lifetime, o.Facts[session.KeyMode] = false, session.ModeMemory
-		failure, err = a.ask(o.Launch, directory)
+		failure, err = a.ask(o, directory, file)
 	}
 	if err == nil && failure != wire.FailureNone {
 		return a.failed(directory, failure)
@@ -148,22 +157,73 @@ func (a attached) begin(o *Options, directory *launch.Directory) error {
 	return err
 }
 
-// ask asks the agent, and waits for its answer.
-func (a attached) ask(o launch.Options, directory *launch.Directory) (wire.Failure, error) {
-	request, err := a.Ask(directory, o)
+// ask asks the agent, and waits for its answer. Who waits in vain gives up, and the agent takes back what it has done.
+func (a attached) ask(o *Options, directory *launch.Directory, file *arena.Control) (wire.Failure, error) {
+	request, err := a.Ask(directory, o.Launch)
 	if err != nil {
 		return 0, fmt.Errorf("%w: %w", ErrNotRecorded, err)
 	}
 	var done bool
 	var failure wire.Failure
-	err = a.await(attachTime, a.stop, func() bool {
-		done, failure = a.Answer(request)
-		return done
-	})
+	p := preparation{Dormant: a.Dormant, tell: o.OnPrepared}
+	for {
+		err = a.await(attachTime, a.stop, func() bool {
+			done, failure = a.Answer(request)
+			p.look()
+			return done
+		})
+		if !errors.Is(err, errTooLong) || !p.goesOn() {
+			break
+		}
+	}
+	if err != nil {
+		return failure, errors.Join(err, a.giveUp(file, request))
+	}
 	if err == nil && !done {
 		err = fmt.Errorf("%w: process %d has ended", ErrNotRecorded, a.PID)
 	}
 	return failure, err
+}
+
+// preparation follows how an agent prepares a recording.
+type preparation struct {
+	*launch.Dormant
+	tell             func(n, of int) // may be nil
+	begun            bool
+	first, now, seen uint32 // steps
+}
+
+// look looks how far it is.
+func (p *preparation) look() {
+	n, of, steps := p.Prepared()
+	if !p.begun {
+		p.begun, p.first, p.now, p.seen = true, steps, steps, steps
+	}
+	if steps != p.now && of != 0 && p.tell != nil {
+		p.tell(int(n), int(of))
+	}
+	p.now = steps
+}
+
+// goesOn says whether there was a step since it was asked last.
+func (p *preparation) goesOn() bool {
+	goesOn := p.now != p.seen
+	p.seen = p.now
+	return goesOn
+}
+
+// giveUp has the agent take back what it has prepared, and waits for that. A process that is stopped does it when it
+// continues: then nobody has the lock.
+func (a attached) giveUp(file *arena.Control, request uint32) error {
+	file.Ask(wire.RequestDetach, 0)
+	err := a.await(giveUpTime, nil, func() bool {
+		done, failure := a.Answer(request)
+		return done && (failure != wire.FailureNone || a.IsWaiting())
+	})
+	if err != nil {
+		return fmt.Errorf("it has not yet taken back what it had prepared, and does so when it can: %w", err)
+	}
+	return nil
 }
 
 // failed says why the agent does not record: by what it left in the directory, or by what it answers.

@@ -22,6 +22,7 @@ import (
 	"github.com/clrprof/clrprof/internal/secrets"
 	"github.com/clrprof/clrprof/internal/session"
 	"github.com/clrprof/clrprof/internal/steer"
+	"github.com/clrprof/clrprof/internal/wire"
 )
 
 // ErrNoAgent means that no .NET runtime loaded the agent, so there is nothing to report.
@@ -40,21 +41,22 @@ type Options struct {
 	Group  func(memory int64) int64 // the agent's limit where a control group allows so much; nil: it stays what it is
 	Facts  map[string]string        // info rows of the session
 	// what is kept of the arguments of processes; "": all but secrets
-	Arguments secrets.Keep
-	Started   func(pid int)        // the target runs; may be nil
-	Opened    func(path string)    // the session is there, and is being recorded; may be nil
-	Stop      <-chan struct{}      // closed: stop waiting for the target, which runs on
-	Begin     time.Time            // for %t
-	OnSlice   func(Progress)       // after each slice; may be nil
-	OnEnd     func(percent int)    // the target ended, and so much of what it left is written; may be nil
-	Live      *live.Feed           // of the recording; nil: it cannot be watched
-	Sample    quantity.Nanoseconds // between samples of what the operating system counts; 0: none
-	MarkAt    []instrument.MarkAt  // functions whose calls or returns agents mark, as Launch tells them
-	Limits    []instrument.Limit   // functions on which it depends what is recorded, as Launch tells them
-	Meters    []string             // names of event sources whose counters are sampled as often
-	Steer     Steering             // when something is recorded
-	Trace     Trace                // a call trace, as Launch tells agents
-	OnBusy    func()               // another process reads the session and keeps it from being written; may be nil
+	Arguments  secrets.Keep
+	Started    func(pid int)        // the target runs; may be nil
+	OnPrepared func(n, of int)      // attached: so many functions of so many were looked at; may be nil
+	Opened     func(path string)    // the session is there, and is being recorded; may be nil
+	Stop       <-chan struct{}      // closed: stop waiting for the target, which runs on
+	Begin      time.Time            // for %t
+	OnSlice    func(Progress)       // after each slice; may be nil
+	OnEnd      func(percent int)    // the target ended, and so much of what it left is written; may be nil
+	Live       *live.Feed           // of the recording; nil: it cannot be watched
+	Sample     quantity.Nanoseconds // between samples of what the operating system counts; 0: none
+	MarkAt     []instrument.MarkAt  // functions whose calls or returns agents mark, as Launch tells them
+	Limits     []instrument.Limit   // functions on which it depends what is recorded, as Launch tells them
+	Meters     []string             // names of event sources whose counters are sampled as often
+	Steer      Steering             // when something is recorded
+	Trace      Trace                // a call trace, as Launch tells agents
+	OnBusy     func()               // another process reads the session and keeps it from being written; may be nil
 	// the process to attach to does not let objects be followed, and is recorded without; nil: then it is not recorded
 	WithoutLifetime func()
 	// others do not find the recording of a process that is attached to by its id, and why; may be nil
@@ -220,7 +222,7 @@ func recordFiles(o Options, w *session.Writer, files *safefs.Dir, start quantity
 		}
 		now := Monotonic()
 		if last {
-			now = res.end(t, file, h, ended)
+			now = r.detachedAt(res.end(t, file, h, ended), start+age)
 			r.OnEnd(o.OnEnd)
 			r.OnNamed(o.OnNamed)
 			traced.drainLast()
@@ -304,6 +306,25 @@ func (res *Result) end(t subject, file *arena.Control, h *controller,
 	return <-ended
 }
 
+// letsGo ends the recording of a process that runs on, if that is what a limit means. What is written before the end is
+// then part of the last slice.
+func (res *Result) letsGo(h *controller) bool {
+	res.Running = res.Running || h.Detach
+	return h.Detach
+}
+
+// detachedAt is when the recording of a process that runs on has ended, if its agent says so, and otherwise now. It is
+// later than what has been written before.
+func (r *Recorder) detachedAt(now, written quantity.Nanoseconds) quantity.Nanoseconds {
+	for _, name := range r.names {
+		h, err := r.processes[name].arena.Header()
+		if err == nil && wire.State(h.State) == wire.StateDetached && len(r.names) == 1 {
+			return min(now, max(quantity.Nanoseconds(h.EndNS), written+1, r.samples.last+1))
+		}
+	}
+	return now
+}
+
 // rest waits until the slice ends or, with it, the recording: the target has ended, or nobody wants to wait for it any
 // more. Between slices it only looks at the control groups of processes that appear. done: what agents were asked for
 // is done.
@@ -364,7 +385,7 @@ func (r *Recorder) rest(o Options, end quantity.Nanoseconds, arenas *watch, h *c
 			return false, false, nil, nil
 		case <-h.ends.C:
 			h.finish(r, markFor, "--for is over")
-			return false, false, nil, nil
+			return res.letsGo(h), false, nil, nil
 		case <-h.Toggle:
 			h.toggle(r)
 			return false, false, nil, nil

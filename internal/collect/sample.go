@@ -17,6 +17,7 @@ const samplesOfAge = 5000
 
 // samples are what the operating system counts, from time to time, as the session gets it.
 type samples struct {
+	last    quantity.Nanoseconds      // when the last one was made that was taken
 	sampler *sampler                  // nil: none are taken
 	rows    []session.CounterValue    // that are not written yet
 	present map[counter.ID]bool       // had a value at least once
@@ -57,6 +58,7 @@ func (r *Recorder) takeSamples(now quantity.Nanoseconds, looked, last bool) {
 			break // the recording had ended
 		}
 		at := max(0, x.at-r.start)
+		s.last = max(s.last, x.at)
 		for _, of := range x.processes {
 			p := r.processes[of.arena]
 			if p == nil {

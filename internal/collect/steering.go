@@ -25,6 +25,7 @@ type Steering struct {
 	Mark     <-chan os.Signal     // marks the moment
 	Say      func(message string) // tells the user
 	Detach   bool                 // when nothing more is to be recorded the recording ends, and the target runs on
+	letGo    func()               // with Detach: asks the agent to end it, in any goroutine
 }
 
 // Totals is what has been recorded so far.
@@ -52,6 +53,10 @@ type controller struct {
 	over   chan struct{} // closed when the recording is to end
 	left   []*steer.Call // who asked for that
 	last   *steer.Report // how the recording was at its end
+
+	deadline quantity.Nanoseconds // when --for is over; 0: it does not run
+	letGo    *time.Timer          // asks the agent then, whatever this goroutine does; nil: nobody is to be asked
+	asked    chan struct{}        // it has
 }
 
 // maxEarlySlices is how many slices end before their time because something was changed or marked, so that spans
@@ -76,9 +81,27 @@ func newController(s Steering) *controller {
 	case s.After > 0:
 		h.after.Reset(s.After)
 	case s.For > 0 && !s.Paused && !s.Stopped:
-		h.ends.Reset(s.For)
+		h.limit()
 	}
 	return h
+}
+
+// limit lets the recording end when it has been for as long as it should.
+func (h *controller) limit() {
+	if h.letGo != nil && !h.letGo.Stop() {
+		return // it has just been over
+	}
+	h.ends.Reset(h.For)
+	h.deadline = Monotonic() + quantity.Nanoseconds(h.For)
+	if h.Steering.letGo == nil {
+		return
+	}
+	asked := make(chan struct{})
+	h.asked = asked
+	h.letGo = time.AfterFunc(h.For, func() {
+		defer close(asked)
+		h.Steering.letGo()
+	})
 }
 
 // stopped is a timer that does not run.
@@ -94,6 +117,9 @@ func (h *controller) close() {
 	}
 	h.after.Stop()
 	h.ends.Stop()
+	if h.letGo != nil && !h.letGo.Stop() {
+		<-h.asked // it uses the control file
+	}
 }
 
 func (h *controller) say(format string, args ...any) {
@@ -118,7 +144,7 @@ func (h *controller) begin(r *Recorder) {
 	}
 	r.Mark(markAfter, "", session.MarkRun)
 	if h.For > 0 {
-		h.ends.Reset(h.For)
+		h.limit()
 	}
 }
 
@@ -128,7 +154,11 @@ func (h *controller) finish(r *Recorder, mark, why string) {
 		return
 	}
 	r.control.limited = true
-	r.Mark(mark, why, session.MarkRun)
+	at := Monotonic()
+	if mark == markFor && h.Detach { // the agent was asked then
+		at = min(at, h.deadline)
+	}
+	r.rec.Mark(session.Mark{Time: at - r.start, Name: mark, Text: why, Source: session.MarkRun})
 	if h.Detach {
 		close(h.over)
 	} else if err := r.Change(steer.Stop, 0, 0); err == nil {
@@ -185,7 +215,7 @@ func (h *controller) answer(r *Recorder, c *steer.Call) (flush *steer.Call, earl
 		if err = r.Change(steer.Op(c.Command), c.PID, c.Thread); err == nil {
 			early = h.early(r)
 			if h.For > 0 && !r.control.limited && r.rec.Level().On() && (h.Paused || h.Stopped) {
-				h.ends.Reset(h.For) // what was to be limited begins now
+				h.limit() // what was to be limited begins now
 			}
 		}
 	}

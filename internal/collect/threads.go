@@ -99,7 +99,7 @@ func (t *threads) add(r *Recorder, p *recording.Process, record any, at int) {
 			name = r.earlierName(record.OSID)
 		}
 		row := p.AddThread(session.Thread{OSID: int64(record.OSID), Name: name,
-			Begin: quantity.Nanoseconds(record.BeginNS) - r.start})
+			Begin: max(0, quantity.Nanoseconds(record.BeginNS)-r.start)})
 		t.byID[record.ID] = row
 		if record.Managed != 0 {
 			t.live[record.Managed] = append(t.live[record.Managed], row)
@@ -112,7 +112,7 @@ func (t *threads) add(r *Recorder, p *recording.Process, record any, at int) {
 		}
 	case wire.ThreadEnd:
 		for _, row := range t.live[record.Managed] {
-			row.End(quantity.Nanoseconds(record.EndNS) - r.start)
+			row.End(max(0, quantity.Nanoseconds(record.EndNS)-r.start))
 		}
 		delete(t.live, record.Managed)
 		delete(t.named, record.Managed)
@@ -132,7 +132,7 @@ func (t *threads) addSets(r *Recorder, p *recording.Process, rows []wire.ThreadS
 			if ok && !skips(wire.ErrCorrupt) {
 				return fmt.Errorf("%w: thread %d is described twice", wire.ErrCorrupt, s.Thread)
 			}
-			row := p.AddThread(session.Thread{Begin: quantity.Nanoseconds(s.BeginNS) - r.start})
+			row := p.AddThread(session.Thread{Begin: max(0, quantity.Nanoseconds(s.BeginNS)-r.start)})
 			if !ok {
 				t.byID[s.Thread] = row
 			}
@@ -146,7 +146,7 @@ func (t *threads) addSets(r *Recorder, p *recording.Process, rows []wire.ThreadS
 			known.at.Identify(0, setName(s.Threads, name, s.Several != 0))
 		}
 		if s.EndNS != 0 {
-			known.at.End(quantity.Nanoseconds(s.EndNS) - r.start)
+			known.at.End(max(0, quantity.Nanoseconds(s.EndNS)-r.start))
 		} else {
 			known.at.Continue()
 		}

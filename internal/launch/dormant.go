@@ -455,6 +455,9 @@ func (d *Dormant) Answer(request uint32) (done bool, failure wire.Failure) {
 	return d.place.Answer(request)
 }
 
+// Prepared is how far the preparation of a recording is: arena.Dormant.Prepared.
+func (d *Dormant) Prepared() (n, of, steps uint32) { return d.place.Prepared() }
+
 // Close lets other collectors have the agent.
 func (d *Dormant) Close() error {
 	var errs []error

@@ -19,8 +19,8 @@ var agentParts = []struct {
 	files, uses string
 }{
 	{"ground", 740, "agent.h clr.c clr.h freestanding.h list.c list.h map.c map.h", "memory"},
-	{"door", 360, "agent.c",
-		"allocations changeable control dormant ending guest instrument interactions lifetime memory names probes rejit runtime threads " +
+	{"door", 363, "agent.c",
+		"allocations changeable control dormant ending guest inlined instrument interactions lifetime memory names probes rejit runtime threads " +
 			"statics time trace user_frames"},
 	{"machine", 390, "arch.c arch/arch.h arch/x64/machine.h arch/x64/code.c arch/x64/stubs.c arch/x64/system.c",
 		"probes time"},
@@ -41,7 +41,7 @@ var agentParts = []struct {
 	// Which static fields hold objects.
 	{"statics", 500, "statics.c statics.h", "dormant lifetime memory names"},
 	// What is recorded at the moment, and what the program can call.
-	{"control", 875, "control.c control.h api.c requests.c cuts.c", "dormant guest lifetime memory rejit scopes threads time"},
+	{"control", 879, "control.c control.h api.c requests.c cuts.c", "dormant guest lifetime memory rejit scopes threads time"},
 	// Probes that are taken out while nothing is recorded.
 	{"rejit", 260, "rejit.c rejit.h", "control guest memory probes"},
 	// In which functions a thread is recorded.
@@ -54,11 +54,13 @@ var agentParts = []struct {
 	// What instruments of meters measure.
 	{"meters", 145, "meters.c meters.h", "dormant guest instrument memory"},
 	// Processes that are recorded later than they start.
-	{"dormant", 560, "dormant.c dormant.h variables.c",
-		"allocations attached control guest lifetime memory names probes runtime threads time"},
+	{"dormant", 577, "dormant.c dormant.h variables.c",
+		"allocations attached control guest inlined lifetime memory names probes runtime threads time"},
 	// Calls of processes that run already.
-	{"attached", 560, "attached.c attached.h visits.c",
-		"changeable control dormant exceptions instrument memory names precompiled probes time"},
+	{"attached", 668, "attached.c attached.h visits.c",
+		"changeable control dormant exceptions guest inlined instrument memory names precompiled probes time"},
+	// What the JIT puts into other code before anything is recorded.
+	{"inlined", 264, "inlined.c inlined.h", "origin"},
 	// What is the runtime's own.
 	{"runtime", 300, "helpers.c helpers.h boxes.c boxes.h", "machine memory names"},
 	// Whose code a module is, before it runs.

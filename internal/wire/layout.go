@@ -909,6 +909,10 @@ type Dormant struct {
 	Recordings  uint64              `doc:"how many there have been"`
 	FinalGC     uint32              `doc:"1: with lifetime, a last collection when the recording ends"`
 	First       uint32              `doc:"with lifetime: nothing is recorded after so many collections; 0: without limit"`
+	Prepared    uint32              `doc:"with calls, before it has begun: methods that were looked at,"`
+	ToPrepare   uint32              `doc:"of so many; 0: not known yet"`
+	Steps       uint32              `doc:"how often the former two were reported, in all recordings"`
+	Unused      uint32              `doc:"0"`
 	Roots       [MaxChoice]uint8    `doc:"CLRPROF_ROOTS; ends with a zero byte"`
 	Snapshot    [MaxChoice]uint8    `doc:"CLRPROF_SNAPSHOT; ends with a zero byte"`
 	Directory   [MaxDirectory]uint8 `doc:"for the arena, as the process sees it; UTF-8, ends with a zero byte"`
