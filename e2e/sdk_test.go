@@ -154,6 +154,26 @@ func TestDotnetBuild(t *testing.T) {
 	}
 }
 
+// TestDotnetBuildTimed: with times, too, the SDK's programs are what is recorded where nothing that runs is the user's, and
+// that is said when they start.
+func TestDotnetBuildTimed(t *testing.T) {
+	t.Parallel()
+	dotnettest.NotQuick(t, "it runs real builds")
+	p := newProject(t, map[string]string{"App.csproj": consoleProject, "Program.cs": "System.Console.WriteLine();\n"})
+	p.plain("restore")
+	r := record(t, p.dotnet("build", "--no-restore", "--nologo"), "--time")
+	if r.exit != 0 || !strings.Contains(r.stderr, "dotnet build runs no code of yours") {
+		t.Fatalf("exit code %d\n%s%s", r.exit, r.stdout, r.stderr)
+	}
+	for _, name := range []string{"dotnet.dll", "MSBuild.dll", "csc.dll"} {
+		if n := len(query[struct{ Calls int64 }](t, r.session, `select calls from function_time join function
+			on function.id = function_time.function_id join module on module.id = function.module_id
+			where module.name = '`+name+`' and module.origin = 'folder' and calls > 0 limit 1`)); n == 0 {
+			t.Errorf("no call of %s was recorded", name)
+		}
+	}
+}
+
 // TestDotnetRun runs a target from its sources: of its process, one of several, the session says what the target says.
 func TestDotnetRun(t *testing.T) {
 	t.Parallel()

@@ -18,6 +18,7 @@
 
 #define MAX_PATH (3 * WIRE_MAX_NAME + 1) /* as UTF-8 */
 #define MAX_DEPS (16u << 20)             /* bytes, as in usercode; the largest of an SDK has 0.6 MB */
+#define FOLDER_OF_MAIN "*" /* for the folder of which all is the user's: that of the main assembly, whatever it is */
 #define MAX_FILES 32u                    /* deps.json in one folder: programs and tests that share it */
 #define MAX_HOST (64u << 20)             /* bytes of an executable, as in bundle */
 #define COMMAND_LINE (64u << 10)
@@ -27,6 +28,7 @@ static struct map kinds;   /* deps_key → DEPS_… */
 static struct map folders; /* deps_key of the folder's name → 1: read */
 static char main_name[256];       /* of the main assembly, without .dll */
 static char main_path[MAX_PATH];  /* …: once it is loaded */
+static char main_folder[MAX_PATH]; /* …'s, without a slash at its end */
 static bool main_known;
 static char executable[MAX_PATH];
 static const char *user_folder;
@@ -245,6 +247,7 @@ static bool is_main(const char *path)
     arena_lock();
     if (!main_known) {
         memcpy(main_path, path, strlen(path) + 1);
+        memcpy(main_folder, path, name == path ? 0 : (size_t)(name - path) - 1);
         __atomic_store_n(&main_known, true, __ATOMIC_RELEASE);
     }
     arena_unlock();
@@ -275,6 +278,8 @@ uint32_t module_origin(uintptr_t module, const utf16 *path, uint32_t length, boo
     if (!in_memory)
         f.is_main = is_main(text);
     f.main = __atomic_load_n(&main_known, __ATOMIC_ACQUIRE) ? main_path : "";
+    if (strcmp(user_folder, FOLDER_OF_MAIN) == 0)
+        f.folder = f.main == main_path ? main_folder : "";
     errno = saved_errno;
     return origin_of(&f);
 }

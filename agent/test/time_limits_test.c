@@ -14,36 +14,37 @@
 /* A letter for each method: m mine, b boundary, n not hooked, d hooked and never recorded. */
 static const struct rule_case {
     const char *instrument, *rules, *small, *classes;
-    bool self_contained;
+    int place; /* 1: the program is self-contained; 2: it is part of an SDK, and all in the folder of its main assembly is the user's */
 } rule_cases[] = {
-    {NULL, NULL, NULL, "bbbbmmmmmmmndb", false},
-    {"boundary", "", "0", "bbbbmmmmmmmndb", false},
-    {"mine", NULL, NULL, "nnnnmmmmmmmnnn", false},
-    {"all", NULL, NULL, "mmmmmmmmmmmndm", false},
-    {NULL, NULL, "12", "nnbbmmmmmmmndb", false},
-    {NULL, NULL, "22", "nnnnnnnnnnnndb", false},
-    {NULL, NULL, NULL, "bbbbmmmmmmmndb", true}, /* what Microsoft made is the framework, and not all that is called as that is */
-    {"mine", NULL, NULL, "nnnnmmmmmmmnnn", true},
-    {NULL, "-App", NULL, "bbbbnnnnnmmndb", false},
-    {NULL, "-app.dll", NULL, "bbbbnnnnnmmndb", false},
-    {NULL, "-app.dl", NULL, "bbbbmmmmmmmndb", false},
-    {NULL, "-*.dll", NULL, "nnnnnnnnnnmndn", false},
-    {NULL, "-App.Models", NULL, "bbbbnnnnnmmndb", false},
-    {NULL, "-App.Models.caf\xC3\xA9", NULL, "bbbbnnnnnmmndb", false}, /* a type with those in it */
-    {NULL, "-App.Models.Caf\xC3\x89", NULL, "bbbbmmmmmmmndb", false}, /* only ASCII has no case */
-    {NULL, "-App.Models.Caf\xC3\xA9/Inner", NULL, "bbbbmmmmnmmndb", false},
-    {NULL, "-App.Models.Caf\xC3\xA9.ORDER", NULL, "bbbbmnmmmmmndb", false},
-    {NULL, "-*.get_*", NULL, "bbbbmmmnmmmndb", false},
-    {NULL, "-*e*r*", NULL, "nnnnnnmnnnmndn", false},
-    {NULL, "-Append", NULL, "bbbbmmmmmmmndb", false},
-    {NULL, "-System.Text.Builder.Append", NULL, "nbbbmmmmmmmndb", false},
-    {NULL, "+App.Models*", NULL, "bbbbmmmmmbbndb", false},
-    {"mine", "+App.Models*", NULL, "nnnnmmmmmnnnnn", false},
-    {NULL, "+System.Text\n-*.Clear", NULL, "mmnbbbbbbbbndb", false},
-    {NULL, "-*.Clear\n+System.Text", NULL, "mmnbbbbbbbbndb", false},
-    {"mine", "+*", NULL, "mmmmmmmmmmmnmm", false},
-    {NULL, "+\n-\n\n-Web", NULL, "bbbnmmmmmmmndb", false},
-    {NULL, "-\xFF\xC3\xF0\x9F\x98\x80", NULL, "bbbbmmmmmmmndb", false},
+    {NULL, NULL, NULL, "bbbbmmmmmmmndb", 0},
+    {"boundary", "", "0", "bbbbmmmmmmmndb", 0},
+    {"mine", NULL, NULL, "nnnnmmmmmmmnnn", 0},
+    {"all", NULL, NULL, "mmmmmmmmmmmndm", 0},
+    {NULL, NULL, "12", "nnbbmmmmmmmndb", 0},
+    {NULL, NULL, "22", "nnnnnnnnnnnndb", 0},
+    {NULL, NULL, NULL, "bbbbmmmmmmmndb", 1}, /* what Microsoft made is the framework, and not all that is called as that is */
+    {"mine", NULL, NULL, "nnnnmmmmmmmnnn", 1},
+    {NULL, NULL, NULL, "bbbbmmmmmbmndb", 2},
+    {NULL, "-App", NULL, "bbbbnnnnnmmndb", 0},
+    {NULL, "-app.dll", NULL, "bbbbnnnnnmmndb", 0},
+    {NULL, "-app.dl", NULL, "bbbbmmmmmmmndb", 0},
+    {NULL, "-*.dll", NULL, "nnnnnnnnnnmndn", 0},
+    {NULL, "-App.Models", NULL, "bbbbnnnnnmmndb", 0},
+    {NULL, "-App.Models.caf\xC3\xA9", NULL, "bbbbnnnnnmmndb", 0}, /* a type with those in it */
+    {NULL, "-App.Models.Caf\xC3\x89", NULL, "bbbbmmmmmmmndb", 0}, /* only ASCII has no case */
+    {NULL, "-App.Models.Caf\xC3\xA9/Inner", NULL, "bbbbmmmmnmmndb", 0},
+    {NULL, "-App.Models.Caf\xC3\xA9.ORDER", NULL, "bbbbmnmmmmmndb", 0},
+    {NULL, "-*.get_*", NULL, "bbbbmmmnmmmndb", 0},
+    {NULL, "-*e*r*", NULL, "nnnnnnmnnnmndn", 0},
+    {NULL, "-Append", NULL, "bbbbmmmmmmmndb", 0},
+    {NULL, "-System.Text.Builder.Append", NULL, "nbbbmmmmmmmndb", 0},
+    {NULL, "+App.Models*", NULL, "bbbbmmmmmbbndb", 0},
+    {"mine", "+App.Models*", NULL, "nnnnmmmmmnnnnn", 0},
+    {NULL, "+System.Text\n-*.Clear", NULL, "mmnbbbbbbbbndb", 0},
+    {NULL, "-*.Clear\n+System.Text", NULL, "mmnbbbbbbbbndb", 0},
+    {"mine", "+*", NULL, "mmmmmmmmmmmnmm", 0},
+    {NULL, "+\n-\n\n-Web", NULL, "bbbnmmmmmmmndb", 0},
+    {NULL, "-\xFF\xC3\xF0\x9F\x98\x80", NULL, "bbbbmmmmmmmndb", 0},
 };
 
 static bool expect_inline(char caller, char callee)
@@ -60,7 +61,12 @@ static int rules_step(uint64_t n)
     for (int i = 0; i < 3; i++)
         if (values[i] != NULL)
             setenv(names[i], values[i], 1);
-    if (c->self_contained) {
+    if (c->place == 2) {
+        setenv("CLRPROF_MINE_FOLDER", "*", 1);
+        world_app.path = "/srv/sdk/10.0.401/agent_test.dll"; /* the main assembly is called as the executable */
+        world_tool.path = "/srv/sdk/10.0.401/Sdks/System.Tool.dll"; /* in another folder */
+    }
+    if (c->place == 1) {
         setenv("CLRPROF_MINE_FOLDER", "", 1);
         world_core.path = "/srv/shared/app/System.Private.CoreLib.dll";
         world_web.path = "/srv/shared/app/Microsoft.Web.dll";

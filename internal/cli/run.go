@@ -242,6 +242,10 @@ func (r *runFlags) run(e *environment, command []string) error {
 	}
 	spareMemory(e.getenv)
 	notes := newNotes(e.stderr)
+	if r.recordsSDK(command) {
+		notes.say("dotnet %s runs no code of yours: the calls of the SDK's programs are recorded; --mine PATTERN chooses others",
+			command[1])
+	}
 	defer survive(unix.SIGXFSZ)()
 	stop := make(chan struct{})
 	options.Stop = stop
@@ -559,7 +563,7 @@ func (r *runFlags) options(e *environment, command []string) (collect.Options, e
 			Time: r.time, Trace: traced.Path != "", NoMemory: !r.memory,
 			Instrument: r.plan.instrument, Probes: r.probesVariable(),
 			Small: r.plan.small, Rules: rules.Lines(),
-			Mine: mine.Lines(), MineFolder: instrument.UserFolder(targetAssembly(command)),
+			Mine: mine.Lines(), MineFolder: r.userFolder(command),
 			Actions: r.functions.lines, Interactions: r.interactions,
 			CPUCounters:  cpucounter.Variable(r.counters),
 			SystemEvents: systemevent.Variable(r.eventKinds, r.eventLimit),
@@ -735,6 +739,27 @@ func targetName(command []string) string {
 		}
 	}
 	return base
+}
+
+// sdkCommands are the commands of the .NET SDK that run no program of the user's, but the SDK's own.
+var sdkCommands = []string{"build", "clean", "format", "msbuild", "new", "nuget", "pack", "publish", "restore"}
+
+// isOfSDK reports whether a command runs nothing but the SDK.
+func isOfSDK(command []string) bool {
+	return len(command) > 1 && filepath.Base(command[0]) == "dotnet" && slices.Contains(sdkCommands, command[1])
+}
+
+// recordsSDK reports whether the SDK's programs are what is recorded with times, because nothing else is to be.
+func (r *runFlags) recordsSDK(command []string) bool {
+	return r.time && isOfSDK(command) && r.plan.mineRules().IsZero() && r.plan.instrument != session.InstrumentAll
+}
+
+// userFolder is the folder of which all is the user's because nothing else is; "": there is none.
+func (r *runFlags) userFolder(command []string) string {
+	if r.recordsSDK(command) {
+		return launch.FolderOfMain
+	}
+	return instrument.UserFolder(targetAssembly(command))
 }
 
 // targetAssembly is the path of the main assembly of a session's command, as the runtime will know it; "" if the

@@ -52,7 +52,7 @@ const (
 	// 1: whoever reads the arenas locks their directory, so without a lock nobody does
 	envCollector = "CLRPROF_COLLECTOR"
 	envMine      = "CLRPROF_MINE"        // patterns of modules that are the user's, one in a line, with the sign +
-	envFolder    = "CLRPROF_MINE_FOLDER" // path of a folder of which all modules are the user's
+	envFolder    = "CLRPROF_MINE_FOLDER" // path of a folder of which all modules are the user's, or FolderOfMain
 	// patterns that choose functions, one in a line, with their signs: +include, -exclude
 	envRules = "CLRPROF_RULES"
 	// patterns of functions at which something is done, one in a line, with the number of what and the sign +
@@ -109,7 +109,7 @@ type Options struct {
 	Probes       string   // with Time: hooks or il; "": hooks
 	Small        int      // with Time: functions with less IL, in bytes, are not instrumented
 	Mine         []string // patterns of modules that are the user's, as in instrument.Rules.Lines
-	MineFolder   string   // all modules of this folder are the user's; "": none
+	MineFolder   string   // all modules of this folder are the user's; "": none; FolderOfMain: see there
 	Rules        []string // with Time: patterns with their signs, as in instrument.Rules.Lines
 	Actions      []string // patterns of functions at which something is done, as in instrument.ActionLines
 	// record calls to databases and over HTTP
@@ -361,6 +361,10 @@ func planEnvironment(o Options) []string {
 	}
 	return env
 }
+
+// FolderOfMain stands for the folder of the main assembly of each process, whatever that is: nothing else that they run
+// is the user's.
+const FolderOfMain = "*"
 
 // originEnvironment says which modules are the user's, beside those that the agent finds itself.
 func originEnvironment(o Options) []string {
