@@ -63,6 +63,32 @@ func TestLifetimeWalks(t *testing.T) {
 	}
 }
 
+// TestLifetimeLeftOut checks that finalizers of what the runtime makes for the agent's events make nothing that would be
+// counted as the program's: a dynamic method's makes an object on the finalizer's thread.
+func TestLifetimeLeftOut(t *testing.T) {
+	t.Parallel()
+	in := dotnettest.Need(t)
+	dll := dotnettest.Target(t, "LeftOut", dotnettest.Options{})
+	for i, flags := range [][]string{{"--lifetime"}, nil} {
+		for _, runtime := range in.InTurn(i) {
+			if runtime.Major() < 8 {
+				continue // it has no events for it
+			}
+			t.Run(runtime.Name+"/"+strings.Join(flags, " "), func(t *testing.T) {
+				r := mustRecord(t, runtime.Command(dll), flags...)
+				left := query[struct{ Objects int64 }](t, r.session, "SELECT objects FROM process_left_out")
+				if len(left) != 1 || left[0].Objects < 5000 || !strings.Contains(r.stdout, `"on":true`) {
+					t.Fatalf("the events were not on: %+v\n%s", left, r.stdout)
+				}
+				made := query[struct{ Name string }](t, r.session, "SELECT name FROM lifetime WHERE name LIKE '%Dynamic%'")
+				if len(made) != 0 {
+					t.Errorf("the program makes no dynamic method, and is said to have made %v", made)
+				}
+			})
+		}
+	}
+}
+
 // TestLifetimeDeaf takes the events away at the fortieth collection: what survived is not known then, which is
 // reported, and the program runs to its end.
 func TestLifetimeDeaf(t *testing.T) {

@@ -274,6 +274,8 @@ static COLD bool is_left_out(uintptr_t object)
         return false;
     if (!is_frozen(object))
         lifetime_note_left_out(object, bytes);
+    if (events_thread_is_own())
+        reachable_keep(object);
     return true;
 }
 

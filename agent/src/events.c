@@ -24,7 +24,7 @@
  * What it costs: a session makes the runtime describe its events to itself, which takes a tenth of a second and
  * thousands of objects. So there is one only if collections may take long (EVENTS_CHUNKS, EVENTS_TYPES) or happen, and a
  * thread of the agent's own starts it: whatever is allocated and called on that thread is not the program's, and is left
- * out and counted.
+ * out and counted. What has a finalizer of it is kept from that (reachable.c): finalizers make objects on the program's thread.
  *
  * The runtime must have ICorProfilerInfo12 (.NET 5) for events and ICorProfilerInfo14 (.NET 8) for the end; without, or
  * if it refuses, it walks. .NET 11 need not be tricked: it has a flag for it (dotnet/runtime#123177). */
@@ -34,6 +34,7 @@
 #include "dormant.h"
 #include "events.h"
 #include "lifetime.h"
+#include "reachable.h"
 #include "threads.h"
 
 #include <pthread.h>
@@ -182,6 +183,7 @@ static void *stop(void *unused)
 {
     own_thread = true;
     (void)SLOT(info, INFO_EVENT_PIPE_STOP_SESSION, uint64_t)(info, session);
+    reachable_let_kept_go();
     __atomic_fetch_sub(&running, 1, __ATOMIC_SEQ_CST);
     return unused;
 }
@@ -273,6 +275,11 @@ static hresult provider_created(void *self, uintptr_t provider)
         visit_end();
     }
     return HR_OK;
+}
+
+bool events_thread_is_own(void)
+{
+    return own_thread;
 }
 
 bool events_leave_out(uint64_t bytes)

@@ -11,6 +11,7 @@ uint32_t events_init(void *info, uint32_t low, uint32_t high); /* the event mask
 void events_stop(uint32_t low); /* nobody reads any more: this is the mask from now on, and no flag is cleared */
 void events_install(void **callbacks);
 void events_want(void); /* collections may take long from now on */
+bool events_thread_is_own(void); /* one that starts or stops a session */
 bool events_leave_out(uint64_t bytes); /* is a new object not the program's? Then it has been counted */
 void events_gc_suspending(void);
 void events_gc_started(void);

@@ -16,6 +16,9 @@
  * What is dead in this way is traced twice: from the roots, and then from the objects that wait. An object that neither finds
  * stays alive. Where some objects are not known (lost, made in a pause or before the agent came) nothing is traced, and nothing held.
  *
+ * Objects that the agent's own threads make (events.c) are kept from the finalizer as well, from their birth to the end of the
+ * recording: it would make more of them, on the program's thread, where they would be taken for the program's.
+ *
  * Limits: MAX_HELD handles. Tracing is estimated, not measured, at 50 to 100 ns for each object that is alive. Its stack is private memory; without it all that
  * waits counts as alive. */
 #define _GNU_SOURCE
@@ -28,6 +31,7 @@
 
 #define KNOWN_TYPES (UINT32_C(1) << 20) /* of those beyond, all may have finalizers */
 #define MAX_HELD UINT64_C(1000000)      /* 16 MB of handles and of the list of them */
+#define MAX_KEPT 4096u                  /* objects that are not the program's; a session of events makes a dozen */
 #define HANDLE_STRONG 2u                /* COR_PRF_HANDLE_TYPE_STRONG */
 #define FIRST_VERSION 8u                /* whose method tables and headers are as below */
 #define LAST_VERSION 10u
@@ -45,6 +49,8 @@ static bool has_handles;
 static uint32_t lock_word; /* server GC scans roots from several threads */
 static uint32_t finalizable[KNOWN_TYPES / 32];
 static bool on, incomplete;
+static uint32_t kept_lock;
+static struct list kept = {.size = sizeof(void *)}; /* handles of objects that are not the program's */
 static struct list held = {.size = sizeof(void **)};
 static struct list roots = {.size = sizeof(uintptr_t)}, stack = {.size = sizeof(uintptr_t)};
 static struct list waiting = {.size = sizeof(uintptr_t)}; /* objects that handles of the agent's hold */
@@ -62,6 +68,7 @@ void reachable_init(void *profiler_info)
 
 void reachable_give_back(void)
 {
+    list_give_back(&kept);
     list_give_back(&held);
     list_give_back(&roots);
     list_give_back(&waiting);
@@ -108,6 +115,26 @@ static bool all_are_known(void)
 bool reachable_can_hold(void)
 {
     return has_handles && all_are_known() && count_finalizable() <= MAX_HELD;
+}
+
+/* ── what is not the program's ──────────────────────────────────────────────────────────────────────────────── */
+
+void reachable_keep(uintptr_t object)
+{
+    void *handle = NULL;
+    if (!has_handles || (**(const uint32_t *const *)object & HAS_FINALIZER) == 0 || kept.n >= MAX_KEPT ||
+        SLOT(info, INFO_CREATE_HANDLE, uintptr_t, uint32_t, void **)(info, object, HANDLE_STRONG, &handle) < 0)
+        return; /* it is finalized, as any other */
+    word_lock(&kept_lock);
+    if (list_reserve(&kept, kept.n + 1))
+        ((void **)kept.items)[kept.n++] = handle; /* else it is kept for ever */
+    word_unlock(&kept_lock);
+}
+
+void reachable_let_kept_go(void)
+{
+    for (; kept.n != 0; kept.n--)
+        SLOT(info, INFO_DESTROY_HANDLE, void *)(info, ((void **)kept.items)[kept.n - 1]);
 }
 
 /* ── at the start of the collection ─────────────────────────────────────────────────────────────────────────── */

@@ -8,6 +8,8 @@ extern bool reachable_traces; /* false: what waits for finalizers counts as aliv
 void reachable_init(void *info);
 void reachable_give_back(void);
 void reachable_note_class(uintptr_t class_id, uint32_t type); /* the type's number, when it is new */
+void reachable_keep(uintptr_t object); /* one that is not the program's was born: its finalizer will not run */
+void reachable_let_kept_go(void);      /* on a thread of the agent's own */
 bool reachable_can_hold(void); /* can a collection be had now after which no finalizer runs that would not have run? */
 /* The last collection begins; hold: its finalizable objects are kept from the finalizer. */
 void reachable_begin(bool hold);

@@ -31,7 +31,8 @@ struct heap_object {
 #define GONE UINT32_MAX
 
 static struct fake_module app = {"/srv/app/App.dll", "App.dll", MODULE_FLAG_DISK, NULL, false};
-static struct fake_class program, order, line, nested, page, large;
+static struct fake_class program, order, line, nested, page, large, resolver;
+#define HAS_FINALIZER 0x00100000u /* in the first word of a class */
 static struct fake_method methods[5];
 static struct fake_body bodies[5];
 
@@ -86,6 +87,8 @@ static void make_world(void)
     fake_class_init(&nested, &app, "App.Nested", 24, 0);
     fake_class_init(&page, &app, "App.Page", 10000, 0);
     fake_class_init(&large, &app, "App.Large", LARGE_OBJECT, 0);
+    fake_class_init(&resolver, &app, "App.Resolver", 24, 0);
+    resolver.table[0] |= HAS_FINALIZER;
     for (uint32_t i = 0; i < 5; i++) {
         methods[i] = (struct fake_method){.name = names[i], .module = &app, .type = &program};
         fake_emit(&methods[i], &bodies[i], FRAMED, -1);
@@ -277,7 +280,7 @@ static hresult pipe_start(void *self, uint32_t n, const struct clr_event_provide
     used[0] += own ? 0 : pipe_state.gap;
     for (uint32_t i = 0; !own && i < pipe_state.left_out; i++) {
         heap[n_heap++] = (struct heap_object){used[0], 24, 0, true, false};
-        fake_allocate_at(&line, used[0]);
+        fake_allocate_at(i % 5 == 0 ? &resolver : &line, used[0]);
         used[0] += 24;
     }
     pthread_mutex_lock(&pipe_lock);
@@ -802,6 +805,7 @@ static void events_shorten(void)
     pipe_state.left_out = 50;
     start_with_events(true);
     check(pipe_state.own_sessions == 1 && pipe_state.sessions == 1, "%u and %u sessions", pipe_state.own_sessions, pipe_state.sessions);
+    check(fake.handles_made == 10 && fake.handles_destroyed == 0, "%llu objects that are left out are kept from their finalizers", (unsigned long long)fake.handles_made);
     live_and_die(20);
     end_pipe(NULL);
     check((fake.event_low & MONITOR_GC) == 0, "collections behind the last one report something");

@@ -29,15 +29,15 @@ var agentParts = []struct {
 	{"guest", 475, "thread_sets.c thread_sets.h watch.c watch.h", "lifetime memory names threads time"},
 	{"names", 905, "names.c names.h record.h", "allocations instrument lifetime machine memory probes runtime threads"},
 	{"threads", 555, "threads.c threads.h", "allocations control dormant exceptions guest interactions memory names scopes time"},
-	{"allocations", 2010, "allocations.c allocations.h recent.c recent.h stack.c stack.h cfi.c cfi.h above.c above.h",
+	{"allocations", 2015, "allocations.c allocations.h recent.c recent.h stack.c stack.h cfi.c cfi.h above.c above.h",
 		"control dormant ending guest lifetime machine memory names reachable threads time"},
-	{"lifetime", 2745, "lifetime.c lifetime.h collection.h generations.c walk.c alive.c heap.c heap.h survival.c " +
+	{"lifetime", 2755, "lifetime.c lifetime.h collection.h generations.c walk.c alive.c heap.c heap.h survival.c " +
 		"survival.h snapshot.c snapshot.h changes.c changes.h events.c events.h",
 		"allocations control dormant ending guest machine memory names reachable statics threads time"},
 	// When a program begins to end.
 	{"ending", 320, "ending.c ending.h", "guest instrument lifetime memory names time"},
 	// What is alive at the end only because finalizers have not run.
-	{"reachable", 400, "reachable.c reachable.h", "control dormant lifetime memory"},
+	{"reachable", 430, "reachable.c reachable.h", "control dormant lifetime memory"},
 	// Which static fields hold objects.
 	{"statics", 500, "statics.c statics.h", "dormant lifetime memory names"},
 	// What is recorded at the moment, and what the program can call.
