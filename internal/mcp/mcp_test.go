@@ -222,6 +222,44 @@ func TestExplain(t *testing.T) {
 	}
 }
 
+// TestPages: answers one after the other have all rows of a view, each once, in few bytes.
+func TestPages(t *testing.T) {
+	c := client(t, sample(t, "kitchen"))
+	for _, view := range []string{"functions", "calltree", "lines", "types"} {
+		all := answer(t, c, "view", map[string]any{"view": view, "limit": MostRows})
+		if all["truncated"] != false || all["next_offset"] != nil {
+			t.Fatalf("%s: %v", view, all)
+		}
+		var pages []any
+		for offset := 0.0; ; {
+			page := answer(t, c, "view", map[string]any{"view": view, "limit": 3, "offset": offset})
+			pages = append(pages, page["rows"].([]any)...)
+			if page["truncated"] == false {
+				break
+			}
+			if left := page["rows_left_out"].(float64); int(left)+len(pages) != len(all["rows"].([]any)) {
+				t.Fatalf("%s: %v are left after %d of %d", view, left, len(pages), len(all["rows"].([]any)))
+			}
+			offset = page["next_offset"].(float64)
+		}
+		if diff := cmp.Diff(all["rows"], any(pages)); diff != "" {
+			t.Errorf("%s: (-all +pages)\n%s", view, diff)
+		}
+		for _, row := range pages {
+			if text, err := json.Marshal(row); err != nil || len(text) > 600 {
+				t.Errorf("%s: a row has %d bytes: %s %v", view, len(text), text, err)
+			}
+		}
+	}
+	if text, failed := call(t, c, "view", map[string]any{"view": "callers"}); !failed ||
+		!strings.Contains(text, "needs an argument") {
+		t.Error(text)
+	}
+	if text, failed := call(t, c, "view", map[string]any{"view": "functions", "offset": -1}); !failed {
+		t.Error(text)
+	}
+}
+
 // TestExplainStored: what a session stores of its heaviest sites is what all samples say.
 func TestExplainStored(t *testing.T) {
 	for _, name := range []string{"aging", "shop"} {

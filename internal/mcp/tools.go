@@ -152,12 +152,13 @@ type viewRequest struct {
 	which
 	View     string   `json:"view" jsonschema:"name of the view, as list_views gives it"`
 	Argument string   `json:"argument,omitempty" jsonschema:"what the view is of: a function for callers, a type for types and snapshot, collections for survivors and diff-gcs"`
-	Columns  []string `json:"columns,omitempty" jsonschema:"only these columns, in this order"`
+	Columns  []string `json:"columns,omitempty" jsonschema:"only these columns, in this order; default: the most important"`
 	Sort     string   `json:"sort,omitempty" jsonschema:"column to sort by: numbers descending"`
 	By       string   `json:"by,omitempty" jsonschema:"rows of lifetime, ages, survivors and diff-gcs: type, site, function or line"`
 	Depth    int      `json:"depth,omitempty" jsonschema:"levels of a tree; 0: of types 1, of other trees 12"`
 	Min      float64  `json:"min_percent,omitempty" jsonschema:"leave out rows of trees with less than this percent"`
 	Limit    int      `json:"limit,omitempty" jsonschema:"rows at most; 0: 20; at most 500"`
+	Offset   int      `json:"offset,omitempty" jsonschema:"leave out so many rows: next_offset of the answer before"`
 	Fold     bool     `json:"fold_recursion,omitempty" jsonschema:"calltree: a call of a function that is on the path already is part of that function's row"`
 	BottomUp bool     `json:"bottom_up,omitempty" jsonschema:"calltree: functions by what they did themselves, and below each its callers"`
 	Disabled []string `json:"disable,omitempty" jsonschema:"rules: ids of rules that are not applied"`
@@ -174,6 +175,7 @@ type viewAnswer struct {
 	Selection   []string        `json:"selection"`
 	Truncated   bool            `json:"truncated"`
 	RowsLeftOut int             `json:"rows_left_out"`
+	NextOffset  int             `json:"next_offset,omitempty"` // of a request for what follows
 	Notes       []string        `json:"notes"`
 	Losses      []string        `json:"losses"`
 	Rows        json.RawMessage `json:"rows"`
@@ -187,6 +189,12 @@ func (s *Server) view(_ context.Context, in viewRequest) (any, error) {
 	view, err := report.FindView(in.View)
 	if err != nil {
 		return nil, err
+	}
+	switch {
+	case in.Offset < 0:
+		return nil, fmt.Errorf("offset %d: it cannot be negative", in.Offset)
+	case in.Argument == "" && view.Needs == report.NeedsFunction:
+		return nil, fmt.Errorf("the view %s needs an argument: the name of a function", view.Name)
 	}
 	if !view.Shaped && (in.Fold || in.BottomUp || in.MinShare != 0) || in.MinShare < 0 {
 		return nil,
@@ -213,18 +221,38 @@ func (s *Server) view(_ context.Context, in viewRequest) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	for rows := limit; ; rows /= 2 { // until it is short enough
-		table.Limit(rows)
+	if table.Skip(in.Offset); len(in.Columns) == 0 {
+		table.Brief()
+	}
+	rows, shown, err := writeRows(table, limit)
+	if err != nil {
+		return nil, err
+	}
+	all, _ := table.InAll()
+	out := viewAnswer{View: in.View, Selection: selected, RowsLeftOut: max(0, all-in.Offset-shown),
+		Notes: words.Notes(table.Notes), Losses: words.Notes(table.Losses), Rows: rows}
+	if out.Truncated = out.RowsLeftOut > 0; out.Truncated {
+		out.NextOffset = in.Offset + shown
+	}
+	return out, nil
+}
+
+// writeRows writes the first rows of a table, at most limit, and as many as an answer can have, and counts them.
+func writeRows(table *report.Table, limit int) (rows []byte, shown int, err error) {
+	for limit > 0 {
+		table.Limit(limit)
 		var out bytes.Buffer
 		if err := encode.WriteRows(&out, table); err != nil {
-			return nil, err
+			return nil, 0, err
 		}
-		if out.Len() > MostBytes/2 && rows > 1 {
-			continue
+		all, _ := table.InAll()
+		shown = all - table.Left()
+		if out.Len() <= MostBytes/2 || limit == 1 {
+			return out.Bytes(), shown, nil
 		}
-		return viewAnswer{in.View, selected, table.Left() > 0, table.Left(), words.Notes(table.Notes),
-			words.Notes(table.Losses), out.Bytes()}, nil
+		limit = max(1, min(limit-1, shown*(MostBytes/2)/out.Len())) // as many as fit, if rows are alike
 	}
+	return nil, 0, nil
 }
 
 // withDepth bounds trees.

@@ -14,6 +14,31 @@ func (t *Table) Limit(rows int) {
 	}
 }
 
+// Skip leaves out the first rows, after which Limit leaves so many of the others. InAll counts them, too.
+func (t *Table) Skip(rows int) {
+	if !t.limited {
+		t.limited, t.all = true, t.shown()
+	}
+	at := 0
+	for ; at < len(t.Rows) && rows > 0; at++ {
+		if !t.IsRest(at) && t.Rows[at].kind != rowSource {
+			rows--
+		}
+	}
+	t.Rows = t.Rows[at:]
+}
+
+// Brief leaves the columns out that text does not have either, but for those that say where something is.
+func (t *Table) Brief() {
+	t.Columns = slices.DeleteFunc(slices.Clone(t.Columns), func(c Column) bool {
+		return !slices.Contains(t.TextColumns, c.Key) && !placing[c.Key]
+	})
+}
+
+// placing are the columns that say where something is.
+var placing = map[string]bool{"name": true, "kind": true, "type": true, "level": true, "function": true,
+	"source_file": true, "line": true, "line_begin": true, "process_id": true}
+
 // leave leaves the first rows, at most so many, and returns how many these are.
 func (t *Table) leave(rows int) int {
 	shown := 0
