@@ -120,7 +120,7 @@ func TestRequestsRefused(t *testing.T) {
 		t.Fatal(err)
 	}
 	refused(121, "no answer", "gc", "--timeout", "100ms")
-	refused(121, "under way", "gc")
+	refused(121, "is being made", "gc")
 	if err := unix.Kill(x.pid, unix.SIGCONT); err != nil {
 		t.Fatal(err)
 	}

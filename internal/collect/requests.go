@@ -34,7 +34,7 @@ type requested struct {
 }
 
 var (
-	errAsked      = errors.New("another one is under way")
+	errAsked      = errors.New("a collection or snapshot is being made for this recording: try again when it has ended")
 	errNobody     = errors.New("no process is recorded now")
 	errNoLifetime = errors.New("a snapshot needs a recording with --lifetime")
 )

@@ -226,8 +226,8 @@ func (h *controller) answer(r *Recorder, c *steer.Call) (flush *steer.Call, earl
 // markDetach is the name of the mark of a recording that somebody else has ended.
 const markDetach = "detach"
 
-var errNotAttached = errors.New("clrprof run started it, and .NET does not release an agent that records from the " +
-	"start: use stop to end the recording; the program continues")
+var errNotAttached = errors.New("detach is for clrprof attach: .NET does not release an agent that records from the " +
+	"start; stop ends the recording, and the program continues")
 
 // detach ends the recording because somebody asks for it.
 func (h *controller) detach(r *Recorder, c *steer.Call) error {

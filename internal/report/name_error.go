@@ -38,6 +38,9 @@ func (e *UnknownError) Error() string {
 	case listed != "":
 		return fmt.Sprintf("unknown %s %q: did you mean %s?", e.What, e.Name, strings.Join(e.Candidates, " or "))
 	}
+	if strings.Contains(e.Name, "*") { // a pattern is not unknown
+		return fmt.Sprintf("no %s matches %q", e.What, e.Name)
+	}
 	if where := listedIn[e.What]; where != "" {
 		return fmt.Sprintf("unknown %s %q: %s", e.What, e.Name, where)
 	}

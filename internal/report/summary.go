@@ -32,6 +32,7 @@ type Summary struct {
 	// modules without symbols, NoSymbols these modules, those that matter most first.
 	Functions, WithoutSymbols q.Count
 	NoSymbols                 []string
+	MineHasSymbols            bool       // all user code that did something, and there is some
 	Lifetime                  *Lifetime  // nil: the ends of objects were not recorded
 	Timing                    *Timing    // nil: calls were not timed
 	Next                      []Next     // commands to try next
@@ -506,6 +507,7 @@ func (s *Summary) countSymbols() error {
 		return err
 	}
 	weight, weights := s.context.heavier(), map[string]int64{}
+	mine, without := false, false
 	for i := range list {
 		f := s.context.functions.get(list[i].id)
 		if f.Kind != session.FunctionMethod {
@@ -513,15 +515,19 @@ func (s *Summary) countSymbols() error {
 		}
 		s.Functions++
 		m := s.context.modules.get(f.Module)
+		isMine := usercode.Origin(m.Origin).IsUser()
+		mine = mine || isMine
 		if m.Symbols == session.SymbolsFile || m.Symbols == session.SymbolsEmbedded {
 			continue
 		}
 		s.WithoutSymbols++
+		without = without || isMine
 		if _, known := weights[m.Name]; !known {
 			s.NoSymbols = append(s.NoSymbols, m.Name)
 		}
 		weights[m.Name] += weight(list[i].exclusiveCost())
 	}
+	s.MineHasSymbols = mine && !without
 	slices.SortFunc(s.NoSymbols, func(a, b string) int {
 		return cmp.Or(cmp.Compare(weights[b], weights[a]), strings.Compare(a, b))
 	})

@@ -14,6 +14,7 @@ import (
 // Timing is what a summary says of calls and their times.
 type Timing struct {
 	Total     session.TimeValue // of what is shown
+	Threads   q.Count           // over which it is added up
 	PerSecond q.Count           // calls, of the time of the recording; 0: that is not known
 	Processes []session.ProcessTime
 	Raw       bool          // with what the probes added
@@ -76,6 +77,15 @@ func (s *Summary) addTimes(o Options) error {
 	}
 	s.Timing = &Timing{Total: c.shownTime, PerSecond: s.perSecond(), Processes: c.timed, Raw: c.raw,
 		Uncertain: c.uncertainty(c.shownTime.Inclusive), Notes: c.timeNotes(s.Info)}
+	threads, err := c.source.ThreadTimes()
+	if err != nil {
+		return err
+	}
+	for i := range threads {
+		if threads[i].Inclusive.Elapsed > 0 {
+			s.Timing.Threads++
+		}
+	}
 	if s.forEnd > 0 {
 		s.Timing.Notes = append(s.Timing.Notes, note(NoteWaitsForEnd, s.forEnd))
 	}

@@ -40,8 +40,12 @@ func (s summary) timeFacts(fact func(key, format string, args ...any)) {
 	}
 	all := t.Total.Inclusive
 	elapsed := t.Elapsed()
-	fact("time", "%s elapsed: %s CPU (%s), %s ready, %s blocked", elapsed, all.CPU, q.PercentOf(all.CPU, elapsed),
-		all.Ready, all.Blocked)
+	over := ""
+	if n := t.Threads; n > 1 {
+		over = fmt.Sprintf(", added up over %s threads", n)
+	}
+	fact("time", "%s elapsed%s: %s CPU (%s), %s ready, %s blocked", elapsed, over, all.CPU,
+		q.PercentOf(all.CPU, elapsed), all.Ready, all.Blocked)
 	busy := pick(t.Busy(), "; the machine was busy, so they are fewer than alone", "")
 	fact(factApp, "%s (%s): intervals without a thread switch%s", all.Application,
 		q.PercentOf(all.Application, elapsed), busy)
@@ -60,8 +64,8 @@ func (s summary) timeFacts(fact func(key, format string, args ...any)) {
 	if t.Uncertain > 0 && !t.Raw {
 		uncertain = fmt.Sprintf(" ± %s", t.Uncertain)
 	}
-	fact(factProbes, "%s%s%s %s (%s of what was measured)", probesText(t), all.Overhead, uncertain,
-		pick(t.Raw, "not taken out", "taken out"), t.Overhead())
+	fact(factProbes, "%sthey cost %s%s (%s of what was measured), which is %s", probesText(t), all.Overhead, uncertain,
+		t.Overhead(), pick(t.Raw, "not subtracted", "subtracted"))
 }
 
 // probesText says how calls were seen, if the session knows.
@@ -72,11 +76,11 @@ func probesText(t *report.Timing) string {
 	}
 	switch {
 	case ways[session.ProbesIL] && ways[session.ProbesHooks]:
-		return "il, in some processes hooks; "
+		return "in IL, in some processes hooks; "
 	case ways[session.ProbesIL]:
-		return "il, "
+		return "in IL; "
 	case ways[session.ProbesHooks]:
-		return "hooks, "
+		return "hooks; "
 	}
 	return ""
 }

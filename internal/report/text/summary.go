@@ -168,8 +168,12 @@ func (s summary) withoutSymbols() string {
 	if more := len(s.NoSymbols) - listed; more > 0 {
 		names += fmt.Sprintf(", … %s more", q.Count(more))
 	}
-	return fmt.Sprintf("%s of %s functions have no symbols, so no lines (%s).", s.WithoutSymbols, s.Functions,
-		Printable(names))
+	mine := ""
+	if s.MineHasSymbols {
+		mine = "; all of your code has lines"
+	}
+	return fmt.Sprintf("%s of %s functions have no lines, because there are no symbols of %s%s.", s.WithoutSymbols,
+		s.Functions, Printable(names), mine)
 }
 
 // Remarks are the sentences that a summary ends with, but for losses.

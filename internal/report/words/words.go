@@ -114,8 +114,8 @@ var sentences = map[report.NoteKind]string{
 	report.NoteTypePaths: "↳ the path on which the largest part of a type was created; types NAME, or --depth, shows all paths.",
 	report.NoteWaitsForEnd: "%s of the blocked time is waiting for the end of Main, or for a stop of the program: " +
 		"the list of waits does not have it.",
-	report.NoteAlive: "Alive: reachable at the end, by a last collection. What only finalizers could still reach is " +
-		"not: none runs then.",
+	report.NoteAlive: "Alive are the objects that could still be reached when clrprof collected once more at the end. " +
+		"What only finalizers could reach is not among them: none runs then.",
 	report.NoteEndingSignal: "The end is when a signal came that the program handles, %s before the process ended; what " +
 		"was freed from then on counts as alive: %s in %s.",
 	report.NoteEndingHost: "The end is when the program's host was told to stop, %s before the process ended; what was " +
@@ -279,7 +279,7 @@ func waitsText(mechanism string, least any, calls bool) string {
 	if mechanism == session.MechanismGap {
 		how = fmt.Sprintf(how, least)
 	}
-	return "Waits that are seen: " + how + "."
+	return "What counts as waiting: " + how + "."
 }
 
 // recordedText says which calls a mode of instrumentation records; declared: calls into the framework are those that
