@@ -59,16 +59,20 @@ func TestRowsAddUp(t *testing.T) {
 }
 
 // TestSystem: a summary says that a program mostly waits, and that its memory is not on the heap, from samples of the
-// operating system, and only if they say so.
+// operating system, and only if they say so. It proposes a recording with times where these would say what nothing does.
 func TestSystem(t *testing.T) {
 	for name, tt := range map[string]struct {
 		cpu, private int64
 		want         []NoteKind
+		collects     int // how often the program asks for a collection
+		times        bool
 	}{
-		"waits":           {200e6, 10e6, []NoteKind{FindingIdle}},
-		"works":           {900e6, 10e6, nil},
-		"native memory":   {900e6, 300e6, []NoteKind{FindingNative}},
-		"memory of heaps": {900e6, 60e6, nil},
+		"waits":           {200e6, 10e6, []NoteKind{FindingIdle}, 0, true},
+		"works":           {900e6, 10e6, nil, 0, true},
+		"works little":    {400e6, 10e6, nil, 0, false},
+		"collects":        {400e6, 10e6, []NoteKind{FindingRule}, 6, true},
+		"native memory":   {400e6, 300e6, []NoteKind{FindingNative}, 0, false},
+		"memory of heaps": {900e6, 60e6, nil, 0, true},
 	} {
 		b := sessiontest.New()
 		p := b.Process("System", 700)
@@ -86,9 +90,19 @@ func TestSystem(t *testing.T) {
 			b.CounterValues = append(b.CounterValues, session.CounterValue{Time: 1_000_000_000, Process: p, Counter: id,
 				Value: value})
 		}
-		_, kinds := findings(t, made(t, b))
-		if !slices.Equal(kinds, tt.want) {
+		for i := range tt.collects {
+			b.Collect(p, 0, true, q.Nanoseconds(600_000_000+i*10_000_000), 8_000_000)
+		}
+		r := made(t, b)
+		s, err := r.Summarize(Options{Top: 5})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, kinds := findings(t, r); !slices.Equal(kinds, tt.want) {
 			t.Errorf("%s: findings %v, want %v", name, kinds, tt.want)
+		}
+		if times := slices.ContainsFunc(s.Next, func(n Next) bool { return n.Kind == NextTimes }); times != tt.times {
+			t.Errorf("%s: proposes times: %v, want %v", name, times, tt.times)
 		}
 	}
 }

@@ -203,6 +203,7 @@ func (s *Summary) findRules(b *broken) {
 			continue
 		}
 		b.said[f.Rule.ID] = true
+		s.wantsTimes = s.wantsTimes || f.WantsTimes()
 		s.findShare(&b.rows[i], part, FindingRule, f.Rule.Title, s.context.said(&b.rows[i]), f.Rule.ID, part.Share,
 			string(part.Of))
 	}

@@ -55,8 +55,9 @@ type Summary struct {
 	callTree    *analysis.LogicalTree
 	hasCallTree bool
 	// how long threads were blocked until the program ended, which is no row of a list
-	forEnd  q.Nanoseconds
-	awaited q.Nanoseconds // the longest that an async method of the user awaited
+	forEnd     q.Nanoseconds
+	awaited    q.Nanoseconds // the longest that an async method of the user awaited
+	wantsTimes bool          // a finding would have a place if calls had been timed
 }
 
 // UserCode are modules that are user code, by one rule.

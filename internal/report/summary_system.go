@@ -12,6 +12,7 @@ const (
 	leastNative   = 64e6 // bytes; a runtime alone has some 10 MB
 	nativePerHeap = 4    // of the heap, at least
 	leastRun      = 400e6
+	leastBusy     = 100e6
 	idlePerCPU    = 4 // of the run, one in so many is CPU time
 )
 
@@ -27,6 +28,8 @@ func (s *Summary) findSystem() error {
 	}
 	if s.Timing == nil && x.Span >= leastRun && x.CPU < x.Span/idlePerCPU {
 		s.findShare(nil, Explains{rules.OfDuration, q.PercentOf(x.Span-x.CPU, x.Span)}, FindingIdle, x.CPU, x.Span)
+	}
+	if s.Timing == nil && (s.says(FindingIdle) || s.wantsTimes || len(s.Findings) == 0 && isBusy(x)) {
 		s.Next = append(s.Next, Next{Kind: NextTimes})
 	}
 	if x.Private < leastNative {
@@ -39,6 +42,9 @@ func (s *Summary) findSystem() error {
 	s.findShare(nil, Explains{rules.OfAlive, q.PercentOf(x.Private-heap, x.Private)}, FindingNative, x.Private, heap)
 	return nil
 }
+
+// isBusy reports whether a program worked for most of the time: if no finding says at what, times do.
+func isBusy(x analysis.Sampled) bool { return x.CPU >= leastBusy && x.CPU >= x.Span/2 }
 
 // largestHeap is how many bytes of objects the heap of a process had after a collection, at most.
 func (s *Summary) largestHeap(of session.ProcessID) (most q.Bytes, known bool, err error) {

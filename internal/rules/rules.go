@@ -114,6 +114,9 @@ func (f *Finding) Evidence(n Names) string {
 // IsWhole reports whether a finding is about the whole program, which its Evidence says with the place to begin at.
 func (f *Finding) IsWhole() bool { return f.Text != "" }
 
+// WantsTimes reports whether times would say which place a finding about the whole program is of.
+func (f *Finding) WantsTimes() bool { return f.IsWhole() && f.Rule.find.calls != nil && f.Calls == 0 }
+
 // weight orders findings of one rule.
 func (f *Finding) weight() int64 {
 	return max(int64(f.Waited), int64(f.Amount.Bytes), int64(f.Calls))
