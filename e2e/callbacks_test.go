@@ -49,7 +49,7 @@ func TestNativePointers(t *testing.T) {
 	for i, v := range visitors {
 		library := visitor(t, v.flags)
 		for k, w := range callbackWays {
-			if i > 1 && k != 1+2*(i%2) {
+			if i > 1 && k != 1+2*(i%2) || i+k > 0 && !dotnettest.Drawn(i<<8+k, waysEvery) {
 				continue
 			}
 			for j, runtime := range dotnettest.OneInTurn(dotnettest.NeedRuntimes(t, 8), i+k) {
@@ -79,7 +79,7 @@ func TestNativePointersStacks(t *testing.T) {
 	for i, v := range visitors {
 		library := visitor(t, v.flags)
 		for k, w := range []way{optimized, tier0, tiered} {
-			if i > 1 && k > 0 {
+			if i > 1 && k > 0 || i+k > 0 && !dotnettest.Drawn(i<<8+k, waysEvery) {
 				continue
 			}
 			for _, runtime := range dotnettest.OneInTurn(dotnettest.NeedRuntimes(t, 8), i+k) {
@@ -104,6 +104,9 @@ func TestNativeCallers(t *testing.T) {
 	for j, v := range visitors[:3] {
 		library := visitor(t, v.flags)
 		for i, w := range []way{optimized, tiered, timeHurried} {
+			if i+j > 0 && !dotnettest.Drawn(j<<8+i, waysEvery) {
+				continue
+			}
 			for _, runtime := range dotnettest.OneInTurn(in.Runtimes(), i+j) {
 				t.Run(v.name+"/"+w.name+"/"+runtime.Name, func(t *testing.T) {
 					t.Parallel()

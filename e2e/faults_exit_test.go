@@ -39,6 +39,7 @@ func TestExits(t *testing.T) {
 	} {
 		for _, runtime := range in.NewestAndOldest() {
 			t.Run(tt.how+"/"+runtime.Name, func(t *testing.T) {
+				t.Parallel()
 				s := newSandbox(t)
 				command := s.target(runtime, "Exits", tt.how)
 				s.env = append(s.env, "COMPlus_GCHeapHardLimit=0x4000000")

@@ -12,7 +12,7 @@ func TestPausedThrows(t *testing.T) {
 	t.Parallel()
 	in := dotnettest.Need(t)
 	dll := controlled(t, in, "PausedThrows", "../testdata/targets/PausedThrows", "../testdata/targets")
-	for i, tt := range []struct {
+	for i, tt := range dotnettest.Some([]struct {
 		name  string
 		flags []string
 		asks  []string
@@ -23,7 +23,7 @@ func TestPausedThrows(t *testing.T) {
 		{"boundary hooks", boundaryHooks, nil},
 		{"without probes", byProbes, []string{"asks"}},
 		{"boundary without probes", []string{"--time"}, []string{"asks"}},
-	} {
+	}) {
 		runtimes := in.Runtimes()
 		if tt.asks != nil {
 			runtimes = dotnettest.OneInTurn(dotnettest.NeedRuntimes(t, 5), i)

@@ -72,7 +72,7 @@ func TestToggled(t *testing.T) {
 	in := dotnettest.Need(t)
 	dll := controlled(t, in, "Toggled", "../testdata/targets/Toggled", "../testdata/targets")
 	const never = "1000000"
-	for i, tt := range []struct {
+	for i, tt := range dotnettest.Some([]struct {
 		name        string
 		cycles, ask string
 		flags       []string
@@ -81,7 +81,7 @@ func TestToggled(t *testing.T) {
 		{"boundary", "60", "40", []string{"--time"}},
 		{"together", "60", "40", []string{"--time", "--memory"}},
 		{"bounded", "150", never, append([]string{"--memory-limit", "16M"}, byProbes...)},
-	} {
+	}) {
 		for _, runtime := range dotnettest.OneInTurn(dotnettest.NeedRuntimes(t, 5), i) {
 			t.Run(tt.name+"/"+runtime.Name, func(t *testing.T) {
 				t.Parallel()

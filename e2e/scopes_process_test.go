@@ -165,7 +165,7 @@ func TestScopesOfProcess(t *testing.T) {
 	dll := compileText(t, in, teamProgram)
 	modes := [][]string{byProbes, {"--lifetime"}, byHooks, {"--memory"}}
 	for f, flag := range []string{"--record-inside", "--record-outside"} {
-		for i, mode := range modes {
+		for i, mode := range dotnettest.Some(modes) {
 			for _, runtime := range in.InTurn(f + i) {
 				if runtime.Major() < 5 {
 					continue

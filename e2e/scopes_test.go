@@ -37,7 +37,7 @@ func TestScopes(t *testing.T) {
 		}
 	}
 	for f, flag := range []string{"--record-inside", "--record-outside"} {
-		for i, w := range []way{timeTiered, timeOptimized, timeHurried} {
+		for i, w := range dotnettest.Some([]way{timeTiered, timeOptimized, timeHurried}) {
 			for k, runtime := range in.InTurn(i) {
 				if runtime.Major() < 5 {
 					continue

@@ -128,6 +128,7 @@ func (p *served) rebuild() {
 // its agent stops, and its memory is given back. The report says that it was left running. No other test builds
 // meanwhile: the nodes of MSBuild that are left serve any build of this user.
 func TestServersOutlive(t *testing.T) {
+	dotnettest.NotQuick(t, "it builds a project, and nothing else meanwhile")
 	p := newServed(t)
 	p.s.env = p.env()
 	r := p.s.run(append([]string{"run", "-o", "s.clrprof", "--"}, p.build()...)...)
@@ -159,6 +160,7 @@ func TestServersOutlive(t *testing.T) {
 // TestServersOutliveKilled: the same when clrprof is killed. What it left can be recovered and does not grow, until it
 // is removed.
 func TestServersOutliveKilled(t *testing.T) {
+	dotnettest.NotQuick(t, "it builds a project, and nothing else meanwhile")
 	p := newServed(t)
 	p.s.env = p.env()
 	run := p.s.start(append([]string{"run", "-o", "s.clrprof", "--", "sh", "-c", `"$@" >&2; echo built; read line`,

@@ -70,6 +70,9 @@ func TestStacks(t *testing.T) {
 		{target("StaticInit"), nil, "1", 0.9, 0.75, both},
 		{target("Dynamic"), nil, "1", 0.8, 0.65, []way{tiered, optimized, tier0}},
 	} {
+		if i > 0 && !dotnettest.Drawn(i, casesEvery) {
+			continue
+		}
 		for j, w := range tt.ways {
 			for _, runtime := range crossedInTurn(in, i, j) {
 				name := strings.TrimSuffix(filepath.Base(tt.dll), ".dll")

@@ -19,35 +19,50 @@ const ofTheRuntimes = 5
 // has still to end for the operating system, which on a busy machine takes longer than the next ones do. 10 were seen.
 const mostAtOnce = 100
 
-// TestThreadChurn: threads that come and go by the thousands, each at two hundred places of its own. The agent's memory
-// does not depend on how many there were; totals, and what threads of each name did, are exact.
+// TestThreadChurn: threads that come and go by the thousands, each at two hundred places of its own. Totals, and what
+// threads of each name did, are exact.
 func TestThreadChurn(t *testing.T) {
 	t.Parallel()
 	in := dotnettest.Need(t)
-	for i, flags := range [][]string{{"--memory"}, {"--lifetime"}, {"--time", "--memory"}} {
+	for _, flags := range dotnettest.Some([][]string{{"--memory"}, {"--lifetime"}, {"--time", "--memory"}}) {
+		for _, runtime := range in.NewestAndOldest() {
+			recordChurn(t, runtime, 2000, flags)
+		}
+	}
+}
+
+// TestThreadChurnMemory: the agent's memory does not depend on how many threads there were.
+func TestThreadChurnMemory(t *testing.T) {
+	t.Parallel()
+	dotnettest.NotQuick(t, "10,000 threads for each way; the scenario threads_one_by_one has as many in a simulated runtime")
+	in := dotnettest.Need(t)
+	for i, flags := range [][]string{{"--memory"}, {"--time", "--memory"}} { // lifetime adds nothing to these
 		for j, runtime := range in.NewestAndOldest() {
-			var agent []int64
-			for _, threads := range []int{2000, 8000} {
-				if threads > 2000 && (i == 1 || i != 2*j && !dotnettest.EveryRuntime()) {
-					continue // lifetime adds nothing to the two others, which have one runtime each
-				}
-				t.Run(fmt.Sprint(threads, flags[0], "/", runtime.Name), func(t *testing.T) {
-					r := recordOnce(t, runtime.Command(dotnettest.Target(t, "ThreadChurn", dotnettest.Options{}),
-						strconv.Itoa(threads)), flags...)
-					if r.exit != 0 {
-						t.Fatalf("exit code %d: %s", r.exit, r.stderr)
-					}
-					checkSession(t, r.session)
-					compareTruth(t, r, runtime)
-					agent = append(agent, checkChurn(t, r, int64(threads)))
-				})
+			if i != j && !dotnettest.EveryRuntime() {
+				continue // each has one runtime
 			}
-			if len(agent) == 2 && agent[1] > agent[0]+agent[0]/10 {
-				t.Errorf("%s %v: the agent took %d bytes for 2,000 threads, %d for 8,000", runtime.Name, flags,
-					agent[0], agent[1])
+			few, many := recordChurn(t, runtime, 2000, flags), recordChurn(t, runtime, 8000, flags)
+			if many > few+few/10 {
+				t.Errorf("%s %v: the agent took %d bytes for 2,000 threads, %d for 8,000", runtime.Name, flags, few, many)
 			}
 		}
 	}
+}
+
+// recordChurn records so many threads, checks what is recorded, and returns the agent's memory.
+func recordChurn(t *testing.T, runtime dotnettest.Runtime, threads int64, flags []string) (agent int64) {
+	t.Helper()
+	t.Run(fmt.Sprint(threads, flags[0], "/", runtime.Name), func(t *testing.T) {
+		r := recordOnce(t, runtime.Command(dotnettest.Target(t, "ThreadChurn", dotnettest.Options{}),
+			strconv.FormatInt(threads, 10)), flags...)
+		if r.exit != 0 {
+			t.Fatalf("exit code %d: %s", r.exit, r.stderr)
+		}
+		checkSession(t, r.session)
+		compareTruth(t, r, runtime)
+		agent = checkChurn(t, r, threads)
+	})
+	return agent
 }
 
 // checkChurn checks the list of threads and returns the agent's memory.

@@ -15,7 +15,7 @@ func TestTimeFirstChance(t *testing.T) {
 	in := dotnettest.Need(t)
 	const target = "TimeFirstChance"
 	all := []string{"--time", "--instrument", "all"}
-	for i, tt := range []struct {
+	for i, tt := range dotnettest.Some([]struct {
 		name  string
 		flags []string
 		ways  []way
@@ -24,7 +24,7 @@ func TestTimeFirstChance(t *testing.T) {
 		{"hooks", boundaryHooks, []way{timeTiered, timeOptimized, timeDebug, timeHurried}},
 		{"mine", byHooks, []way{timeTiered}},
 		{"all", all, []way{timeTiered}},
-	} {
+	}) {
 		for j, w := range tt.ways {
 			runtimes, times := crossed(in, i, j), "2" // the first time, and one that is not
 			if w.name == timeHurried.name {

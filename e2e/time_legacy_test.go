@@ -24,6 +24,7 @@ const legacySeeds = 2
 // same program on .NET 9 with the exception handling of the runtimes before, of which other events are reported.
 func TestTimeLegacyExceptions(t *testing.T) {
 	t.Parallel()
+	dotnettest.NotQuick(t, "exceptions as .NET 9 throws them only if it is asked to")
 	in := dotnettest.Need(t)
 	type program struct {
 		name, dll, module, times, raced string

@@ -50,7 +50,7 @@ func TestListedFunctions(t *testing.T) {
 		"SELECT path FROM module WHERE path <> '' AND is_dynamic = 0 ORDER BY path") {
 		files = append(files, m.Path)
 	}
-	for _, flags := range [][]string{
+	for _, flags := range dotnettest.Some([][]string{
 		{},
 		{"--instrument", "mine"},
 		{"--instrument", "all"},
@@ -60,7 +60,7 @@ func TestListedFunctions(t *testing.T) {
 		{"--include", "timecalls.depth", "--include", "*.Generic*", "--instrument", "mine"},
 		{"--exclude", "TimeCalls.Machines*", "--exclude", "System.Threading.*"},
 		{"--include", "TimeCalls", "--include", "System.Collections.Generic", "--exclude", "*..ctor"},
-	} {
+	}) {
 		t.Run(strings.Join(flags, " "), func(t *testing.T) {
 			have := callsByName(t, record(flags...))
 			listed := map[[2]string]string{}

@@ -116,6 +116,7 @@ type lineCalls struct {
 // arguments, and all stacks have the same calls, which end the same.
 func TestProbesEqualHooks(t *testing.T) {
 	t.Parallel()
+	dotnettest.NotQuick(t, "each program is recorded in two ways; TestTimeCalls and TestProbesCalls compare each with what is true")
 	in := dotnettest.Need(t)
 	for i, tt := range []struct {
 		target []string

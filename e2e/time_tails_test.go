@@ -22,6 +22,9 @@ func TestTimeTails(t *testing.T) {
 	for _, runtime := range dotnettest.NeedRuntimes(t, 8) {
 		dll := dotnettest.Target(t, "TimeTails", dotnettest.Options{Framework: dotnettest.Net8})
 		for i, w := range []way{timeTiered, timeOptimized, timeHurried} {
+			if i > 0 && !dotnettest.Drawn(i, 2) {
+				continue
+			}
 			for k, flags := range [][]string{timeOnly, byProbes, byHooks} {
 				if k == 2 && i != 1 {
 					continue

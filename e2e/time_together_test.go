@@ -65,6 +65,7 @@ func checkOneTree(t *testing.T, path string) {
 // sum is the least of three runs.
 func TestTimeAndMemorySums(t *testing.T) {
 	t.Parallel()
+	dotnettest.NotQuick(t, "it records a program twelve times on each runtime")
 	for _, runtime := range dotnettest.NeedRuntimes(t, 8) {
 		t.Run(runtime.Name, func(t *testing.T) {
 			t.Parallel()

@@ -48,7 +48,7 @@ var timeMechanisms = []string{"rseq", "perf", "gap"}
 func TestTimeWaits(t *testing.T) {
 	t.Parallel()
 	in := dotnettest.Need(t)
-	for _, mechanism := range append([]string{"best"}, timeMechanisms...) {
+	for _, mechanism := range dotnettest.Some(append([]string{"best"}, timeMechanisms...)) {
 		runtimes, times := in.Runtimes(), "5"
 		if mechanism != "best" { // which runtime it is makes no difference to them, and the best is one of them
 			runtimes, times = in.NewestAndOldest(), "2"

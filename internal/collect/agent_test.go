@@ -174,6 +174,9 @@ func TestAgentSanitized(t *testing.T) {
 	for _, sanitizers := range []string{"address,undefined", "thread"} {
 		t.Run(sanitizers, func(t *testing.T) {
 			t.Parallel()
+			if sanitizers == "thread" {
+				dotnettest.NotQuick(t, "it takes a minute, and agent/test/all.sh does it too")
+			}
 			// -O1 is compiled in half the time, and takes little longer
 			flags := []string{"-O1", "-fsanitize=" + sanitizers, "-fno-sanitize-recover=all"}
 			try := exec.Command("gcc", append(flags, "-x", "c", "-", "-o", filepath.Join(t.TempDir(), "try"))...)

@@ -45,6 +45,17 @@ func NotQuick(t TB, why string) {
 // the seed. The other suites run all.
 func Drawn(i, n int) bool { return !Quick() || drawn(i, n) == 0 }
 
+// Some returns which of several ways to try the same the quick suite takes: the first, and often one of the others,
+// which the seed chooses. The other suites take all.
+func Some[Way any](all []Way) []Way {
+	if i := drawn(0, len(all)); !Quick() {
+		return all
+	} else if i > 0 {
+		return []Way{all[0], all[i]}
+	}
+	return all[:1]
+}
+
 // Paired reports whether the quick suite runs the i-th of m values of one kind together with the j-th of n of another:
 // each value of both kinds is in some case, and which are together is chosen by the seed. The other suites run the
 // whole product.

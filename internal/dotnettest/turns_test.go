@@ -95,6 +95,37 @@ func TestQuickTurns(t *testing.T) {
 	}
 }
 
+// TestSome: the quick suite tries the first of several ways always, and with many seeds each of the others; the other
+// suites try all.
+func TestSome(t *testing.T) {
+	ways := []string{"a", "b", "c", "d"}
+	t.Setenv(suiteVariable, "")
+	if d := cmp.Diff(ways, Some(ways)); d != "" {
+		t.Error(d)
+	}
+	t.Setenv(suiteVariable, suiteQuick)
+	seen := map[string]int{}
+	const seeds = 400
+	for seed := range seeds {
+		t.Setenv(SeedVariable, fmt.Sprint(seed))
+		some := Some(ways)
+		if some[0] != "a" || len(some) > 2 {
+			t.Errorf("seed %d: %v", seed, some)
+		}
+		for _, way := range some {
+			seen[way]++
+		}
+	}
+	for _, way := range ways {
+		if n := seen[way]; n < seeds/6 {
+			t.Errorf("%s is tried %d times of %d", way, n, seeds)
+		}
+	}
+	if one := Some(ways[:1]); len(one) != 1 {
+		t.Errorf("of one way: %v", one)
+	}
+}
+
 // TestPaired: of a product the quick suite runs as few cases as have each value of both kinds, and with other seeds others.
 func TestPaired(t *testing.T) {
 	t.Setenv(suiteVariable, suiteQuick)

@@ -82,7 +82,7 @@ timing/replay:
 columns:
 session: columns openfile quantity safefs
 session/journaltest:
-session/sessiontest: columns quantity session
+session/sessiontest: columns dotnettest quantity session
 launch: agentbin arena control inherited openfile safefs wire
 callee: clrmeta openfile
 symbols: bundle callee clrmeta il openfile ppdb session usercode

@@ -4,11 +4,14 @@ import (
 	"flag"
 	"strconv"
 	"testing"
+
+	"github.com/clrprof/clrprof/internal/dotnettest"
 )
 
 // cases are how many random ones of each property are tried, with new seeds in each run. Sessions are files of 70
-// tables: a case takes a hundred times as long as one that is in memory alone, and "make soak" has many more.
-const cases = 30
+// tables: a case takes a hundred times as long as one that is in memory alone, and "make soak" has many more. The quick
+// suite tries quickCases: it is run more often, each time with other seeds.
+const cases, quickCases = 30, 12
 
 // Main runs the tests of a package whose random cases are sessions: as many of these as are tried, unless -rapid.checks
 // says how many. It returns the exit code.
@@ -18,7 +21,11 @@ func Main(m *testing.M) int {
 	given := false
 	flag.Visit(func(f *flag.Flag) { given = given || f.Name == name })
 	if !given {
-		if err := flag.Set(name, strconv.Itoa(cases)); err != nil {
+		tried := cases
+		if dotnettest.Quick() {
+			tried = quickCases
+		}
+		if err := flag.Set(name, strconv.Itoa(tried)); err != nil {
 			panic(err) // the package has no random cases
 		}
 	}
