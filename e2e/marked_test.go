@@ -3,6 +3,7 @@ package e2e
 import (
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"regexp"
 	"testing"
@@ -21,6 +22,41 @@ func TestMarked(t *testing.T) {
 			t.Run(fmt.Sprint(runtime.Name, flags), func(t *testing.T) {
 				t.Parallel()
 				compareMarked(t, mustRecord(t, runtime.Command(dll), flags...), flags[0] == "--time")
+			})
+		}
+	}
+}
+
+// TestOwnClock: a process with a clock of its own, which is a day ahead, begins when it does on everybody's clock, and
+// its marks are between the right objects.
+func TestOwnClock(t *testing.T) {
+	t.Parallel()
+	if os.Getuid() != 0 {
+		t.Skip("only root makes time namespaces")
+	}
+	if err := exec.Command("unshare", "-T", "--monotonic", "86400", "true").Run(); err != nil {
+		t.Skip("no time namespaces:", err)
+	}
+	in := dotnettest.Need(t)
+	dll := controlled(t, in, "Marked", "../testdata/targets/Marked")
+	for i, flags := range [][]string{{"--memory"}, {"--time", "--memory"}} {
+		for _, runtime := range dotnettest.OneInTurn(in.Runtimes(), i) {
+			t.Run(fmt.Sprint(runtime.Name, flags), func(t *testing.T) {
+				t.Parallel()
+				of := runtime.Command(dll)
+				cmd := exec.Command("unshare", append([]string{"-T", "--monotonic", "86400"}, of.Args...)...)
+				cmd.Env = of.Env
+				r := mustRecord(t, cmd, flags...)
+				compareMarked(t, r, flags[0] == "--time")
+				type row struct {
+					Begin int64 `json:"begin_ns"`
+					End   int64 `json:"end_ns"`
+				}
+				span := query[row](t, r.session, "SELECT begin_ns, end_ns FROM process")
+				const hour = 3_600_000_000_000
+				if len(span) != 1 || span[0].Begin < 0 || span[0].End < span[0].Begin || span[0].End > hour {
+					t.Errorf("%+v", span)
+				}
 			})
 		}
 	}

@@ -174,6 +174,7 @@ static hresult initialize(void *self, void *unknown)
     (void)self;
     const char *directory = getenv("CLRPROF_ARENAS"), *dormant = getenv("CLRPROF_DORMANT");
     changeable_init();
+    clock_init();
     if (arena.base == NULL && (directory == NULL || *directory == 0) && dormant != NULL && *dormant != 0) {
         callbacks_install(0);
         return dormant_init(unknown, dormant) ? HR_OK : HR_CANCEL_ACTIVATION;

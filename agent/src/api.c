@@ -107,8 +107,10 @@ static int32_t mark(int64_t at, bool now, int32_t number, const utf16 *name, int
     else if ((uint32_t)name_length > WIRE_MAX_NAME || (uint32_t)text_length > WIRE_MAX_NAME)
         result = TOO_LONG;
     else if ((result = enter()) == OK) {
-        uint64_t since = now ? control_changes_begin() : 0, time_ns = now ? monotonic_ns() : (uint64_t)at;
-        if (at < 0 || time_ns < arena.header->start_ns || time_ns > monotonic_ns())
+        uint64_t since = now ? control_changes_begin() : 0;
+        int64_t made = now ? (int64_t)monotonic_ns() : monotonic_at(at);
+        uint64_t time_ns = (uint64_t)made;
+        if (at < 0 || made < 0 || time_ns < arena.header->start_ns || time_ns > monotonic_ns())
             result = BAD_TIME;
         else
             result = control_ask(NULL) ? write_mark(time_ns, (uint32_t)number, name, (uint32_t)name_length, text, (uint32_t)text_length) : IS_OFF;

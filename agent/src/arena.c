@@ -53,11 +53,52 @@ static bool forked; /* this process is a child that has the arena only because i
 static uint8_t *private_base; /* where private memory comes from, if it all lies in one place: private_place */
 static uint64_t private_size, private_used;
 
-uint64_t monotonic_ns(void)
+/* A process can have a clock of its own, by a time namespace or by a library that stands before the C library's functions, as
+ * libfaketime does. What all processes and the collector are compared by is the kernel's clock of the first time namespace. */
+static uint64_t clock_offset; /* of the process's time namespace, modulo 2^64 */
+static bool clock_is_faked;
+
+static uint64_t nanoseconds(const struct timespec *t)
+{
+    return (uint64_t)t->tv_sec * 1000000000u + (uint64_t)t->tv_nsec;
+}
+
+static uint64_t program_clock(void)
 {
     struct timespec now;
     clock_gettime(CLOCK_MONOTONIC, &now);
-    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+    return nanoseconds(&now);
+}
+
+static uint64_t kernel_clock(void)
+{
+    struct timespec now = {0, 0};
+    syscall(SYS_clock_gettime, CLOCK_MONOTONIC, &now);
+    return nanoseconds(&now);
+}
+
+uint64_t monotonic_ns(void)
+{
+    return (UNLIKELY(clock_is_faked) ? kernel_clock() : program_clock()) - clock_offset;
+}
+
+int64_t monotonic_at(int64_t program)
+{
+    uint64_t ahead = UNLIKELY(clock_is_faked) ? program_clock() - monotonic_ns() : clock_offset;
+    return (int64_t)((uint64_t)program - ahead);
+}
+
+void clock_init(void)
+{
+    static const uint64_t most = 1000000000; /* between two readings, one after the other */
+    char text[256], *line;
+    uint32_t n = read_file("/proc/self/timens_offsets", (uint8_t *)text, sizeof text - 1);
+    long long seconds, rest;
+    text[n] = 0;
+    if ((line = strstr(text, "monotonic")) != NULL && sscanf(line, "monotonic %lld %lld", &seconds, &rest) == 2)
+        clock_offset = (uint64_t)seconds * 1000000000u + (uint64_t)rest;
+    uint64_t kernel = kernel_clock(), difference = program_clock() - kernel;
+    clock_is_faked = kernel != 0 && (difference + most > 2 * most || getenv("FAKETIME") != NULL);
 }
 
 void word_lock(uint32_t *word)

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 
 	"golang.org/x/sys/unix"
 
@@ -23,8 +24,25 @@ import (
 	"github.com/clrprof/clrprof/internal/wire"
 )
 
-// Monotonic returns the time on the clock that agents use.
-func Monotonic() quantity.Nanoseconds { return clockTime(unix.CLOCK_MONOTONIC) }
+// Monotonic returns the time on the clock that agents use: CLOCK_MONOTONIC of the first time namespace.
+func Monotonic() quantity.Nanoseconds { return clockTime(unix.CLOCK_MONOTONIC) - clockOffset() }
+
+// clockOffset is by how much the clock of this process's time namespace is ahead (time_namespaces(7)).
+var clockOffset = sync.OnceValue(func() quantity.Nanoseconds {
+	text, _ := os.ReadFile("/proc/self/timens_offsets") // a kernel without these has one clock
+	return offsetIn(string(text))
+})
+
+// offsetIn reads the offset of CLOCK_MONOTONIC.
+func offsetIn(text string) quantity.Nanoseconds {
+	for line := range strings.Lines(text) {
+		var seconds, rest int64
+		if n, err := fmt.Sscanf(line, "monotonic %d %d", &seconds, &rest); err == nil && n == 2 {
+			return quantity.Nanoseconds(seconds*second + rest)
+		}
+	}
+	return 0
+}
 
 func clockTime(clock int32) quantity.Nanoseconds {
 	var ts unix.Timespec

@@ -418,9 +418,9 @@ func processorTime() quantity.Nanoseconds { return clockTime(unix.CLOCK_PROCESS_
 // asleep is for how long the machine has been suspended since its start: CLOCK_BOOTTIME counts that, CLOCK_MONOTONIC
 // does not.
 func asleep() quantity.Nanoseconds {
-	before := Monotonic()
+	before := clockTime(unix.CLOCK_MONOTONIC)
 	boot := clockTime(unix.CLOCK_BOOTTIME)
-	return boot - (before + (Monotonic()-before)/2)
+	return boot - (before + (clockTime(unix.CLOCK_MONOTONIC)-before)/2)
 }
 
 // shortestSuspension is more than what two clocks, read one after the other, differ by.

@@ -223,7 +223,7 @@ func (r *Recorder) addUnseen(last bool) error {
 		if err != nil {
 			return fmt.Errorf("encode arguments: %w", err)
 		}
-		begin := max(0, u.begin-asleep()-r.start)
+		begin := max(0, u.begin-asleep()-clockOffset()-r.start)
 		name := fmt.Sprintf("%d-%x (unseen)", u.pid, u.begin) // no file has it
 		r.failed[name] = &failed{rec: r.rec.NewProcess(), reason: u.reason, row: session.Process{PID: int64(u.pid),
 			Name: processName(u.exe, u.arguments), Path: u.exe, Arguments: string(arguments), Begin: begin, End: begin,
