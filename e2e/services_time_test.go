@@ -5,6 +5,7 @@ import (
 	"flag"
 	"fmt"
 	"net/http"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -12,6 +13,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/clrprof/clrprof/internal/dotnettest"
+	"github.com/clrprof/clrprof/internal/wire"
 )
 
 // startServed starts Served, a service that knows its calls.
@@ -113,6 +115,48 @@ func TestAttachInlined(t *testing.T) {
 			})
 		}
 	}
+}
+
+// TestAttachTimeGivenUp: who interrupts clrprof before a process answers leaves nothing, and the next recording is exact.
+func TestAttachTimeGivenUp(t *testing.T) {
+	t.Parallel()
+	x := newSandbox(t).startServed(dotnettest.Need(t).Newest())
+	x.do("rounds 3")
+	x.signal(unix.SIGSTOP)
+	a := &attachment{session: filepath.Join(x.s.out, "given-up.clrprof")}
+	a.process = x.s.start("attach", itoa(x.pid), "--time", "-o", a.session)
+	await(t, "asked", func() bool {
+		asked, err := filepath.Glob(filepath.Join(x.s.shm, "*", wire.OptionsFile))
+		return err == nil && len(asked) == 1
+	})
+	a.signal(unix.SIGINT)
+	a.ends(123, "interrupted before process")
+	x.signal(unix.SIGCONT)
+	b := x.attach("next", "--time")
+	x.do("rounds 5")
+	x.detach(b)
+	b.hasCalls(x, 5)
+	x.finish()
+}
+
+// TestAttachFor: a session is as long as --for says, whatever the service does and however long preparing takes.
+func TestAttachFor(t *testing.T) {
+	t.Parallel()
+	x := newSandbox(t).startServed(dotnettest.Need(t).Newest())
+	x.do("load 2")
+	for _, data := range []string{"--time", "--memory"} {
+		a := x.attach("for", data, "--for", "1s", "--sample-counters", "20")
+		a.ends(0, "detached from process")
+		checkTables(t, a.session)
+		for _, row := range query[struct{ Duration, Mark int64 }](t, a.session,
+			"SELECT max(s.end_ns) AS duration, (SELECT time_ns FROM mark WHERE name = 'for') AS mark FROM slice s") {
+			if d := row.Duration - row.Mark; row.Mark < 1e9 || row.Mark >= 2e9 || d < 0 || row.Duration >= 2e9 {
+				t.Errorf("%s: marked at %d ns, over at %d", data, row.Mark, row.Duration)
+			}
+		}
+	}
+	x.do("calm 0")
+	x.finish()
 }
 
 // attaches is how often services are recorded with calls: -attaches=300 for a longer look.

@@ -18,7 +18,7 @@ import (
 const (
 	attachTime = 10 * time.Second // for a step of what is to be done to begin
 	detachTime = 60 * time.Second // to end: it waits for threads that are in the agent
-	giveUpTime = 2 * time.Second  // to take back what was prepared
+	giveUpTime = 10 * time.Second // to take back what was prepared
 	attachPoll = time.Millisecond
 )
 
@@ -177,7 +177,7 @@ func (a attached) ask(o *Options, directory *launch.Directory, file *arena.Contr
 		}
 	}
 	if err != nil {
-		return failure, errors.Join(err, a.giveUp(file, request))
+		return failure, a.giveUp(err, file, request, p.now != p.first)
 	}
 	if err == nil && !done {
 		err = fmt.Errorf("%w: process %d has ended", ErrNotRecorded, a.PID)
@@ -212,18 +212,22 @@ func (p *preparation) goesOn() bool {
 	return goesOn
 }
 
-// giveUp has the agent take back what it has prepared, and waits for that. A process that is stopped does it when it
-// continues: then nobody has the lock.
-func (a attached) giveUp(file *arena.Control, request uint32) error {
+// giveUp has the agent take back what it has prepared, and waits for that if it has begun. A process that is stopped
+// does it when it continues: then nobody has the lock. The error is why, with what is not taken back.
+func (a attached) giveUp(why error, file *arena.Control, request uint32, begun bool) error {
 	file.Ask(wire.RequestDetach, 0)
+	if !begun {
+		return why
+	}
 	err := a.await(giveUpTime, nil, func() bool {
 		done, failure := a.Answer(request)
 		return done && (failure != wire.FailureNone || a.IsWaiting())
 	})
 	if err != nil {
-		return fmt.Errorf("it has not yet taken back what it had prepared, and does so when it can: %w", err)
+		return fmt.Errorf("%w; after %s it has not yet taken back what it had prepared, and goes on with that",
+			why, giveUpTime)
 	}
-	return nil
+	return why
 }
 
 // failed says why the agent does not record: by what it left in the directory, or by what it answers.

@@ -209,6 +209,7 @@ func recordFiles(o Options, w *session.Writer, files *safefs.Dir, start quantity
 	r.steer(file, o.Steer.first())
 	h := newController(o.Steer)
 	defer h.close()
+	r.samples.endWith(h)
 	slept := asleep()
 	ended := endOf(t)
 	arenas := newWatch(files)
@@ -216,7 +217,7 @@ func recordFiles(o Options, w *session.Writer, files *safefs.Dir, start quantity
 	r.cutting(arenas.file != nil)
 	for age, spent := quantity.Nanoseconds(0), quantity.Nanoseconds(0); ; {
 		// only what is synced after the target's end is all there is
-		last, done, flush, err := r.rest(o, start+recording.Schedule(age, spent), arenas, h, t, res)
+		last, done, flush, err := r.next(o, start+recording.Schedule(age, spent), arenas, h, t, res)
 		if err != nil {
 			return fmt.Errorf("%w: %w", ErrWrite, err)
 		}
@@ -323,6 +324,19 @@ func (r *Recorder) detachedAt(now, written quantity.Nanoseconds) quantity.Nanose
 		}
 	}
 	return now
+}
+
+// next is rest, but if the time of the recording ended while a slice was written, nothing else comes first:
+// what is written next is the last slice.
+func (r *Recorder) next(o Options, end quantity.Nanoseconds, arenas *watch, h *controller, t subject,
+	res *Result) (last, done bool, flush *steer.Call, err error) {
+	select {
+	case <-h.ends.C:
+		h.finish(r, markFor, "--for is over")
+		return res.letsGo(h), false, nil, nil
+	default:
+		return r.rest(o, end, arenas, h, t, res)
+	}
 }
 
 // rest waits until the slice ends or, with it, the recording: the target has ended, or nobody wants to wait for it any

@@ -17,6 +17,7 @@ const samplesOfAge = 5000
 
 // samples are what the operating system counts, from time to time, as the session gets it.
 type samples struct {
+	until   *quantity.Nanoseconds     // when an attached recording is to end, 0: not known; nil: it is not attached
 	last    quantity.Nanoseconds      // when the last one was made that was taken
 	sampler *sampler                  // nil: none are taken
 	rows    []session.CounterValue    // that are not written yet
@@ -45,6 +46,13 @@ func describeCounter(c counter.Counter) session.Counter {
 	return session.Counter{ID: int64(c.ID), Name: c.Name, Unit: c.Unit, IsSum: c.Sum, Meaning: c.Meaning}
 }
 
+// endWith lets samples end with an attached recording: whoever takes them may learn late that it is over.
+func (s *samples) endWith(h *controller) {
+	if h.Detach {
+		s.until = &h.deadline
+	}
+}
+
 // takeSamples takes the samples that have been made since it was called last; in the end, up to now. Those of processes
 // that are not known yet it leaves for later, unless their arenas have just been looked for.
 func (r *Recorder) takeSamples(now quantity.Nanoseconds, looked, last bool) {
@@ -54,7 +62,7 @@ func (r *Recorder) takeSamples(now quantity.Nanoseconds, looked, last bool) {
 	})
 	before := len(s.rows)
 	for _, x := range made {
-		if last && x.at > now {
+		if last && x.at > now || s.until != nil && *s.until != 0 && x.at > *s.until {
 			break // the recording had ended
 		}
 		at := max(0, x.at-r.start)
