@@ -13,6 +13,7 @@ struct collection { /* the record in the making, laid out as in the log behind i
     uint64_t suspend_ns, start_ns, end_ns, done_ns;
     struct {
         struct population before, dead, promoted, after, freed;
+        uint64_t extent; /* bytes of its ranges: objects, and what is free between them */
     } generations[WIRE_GENERATION_COUNT];
 };
 

@@ -298,6 +298,14 @@ static void count_uncollected(struct population born)
     }
 }
 
+static void measure_extents(void)
+{
+    const struct bound *b = gc_after.items;
+    for (uint64_t i = 0; i < gc_after.n; i++)
+        if (b[i].generation < WIRE_GENERATION_COUNT)
+            gc.generations[b[i].generation].extent += b[i].used - b[i].start;
+}
+
 /* A collection has ended, and the program has not gone on yet: nothing is allocated between it and the stop. One that ends in a pause is
  * not recorded. A stop that cannot be reported is tried again after the next collection. */
 static void stop_after_first(void)
@@ -330,8 +338,10 @@ static hresult gc_finished(void *self)
         snapshot_finish(gc_after.items, gc_after.n);
     gc.since = gc.number;
     gc.pinned = survival_pinned();
-    if (lifetime_on)
+    if (lifetime_on) {
         count_uncollected(count_born(is_whole()));
+        measure_extents();
+    }
     if (lifetime_on && is_whole())
         alive_report(is_last);
     gc.done_ns = monotonic_ns();

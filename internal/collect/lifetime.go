@@ -69,8 +69,9 @@ func (p *process) addGC(r *Recorder, g *wire.GC) error {
 			Pause: quantity.Nanoseconds(max(g.DoneNS, begin) - begin),
 			Agent: quantity.Nanoseconds(max(g.DoneNS, g.EndNS) - g.EndNS), Finalizable: quantity.Count(g.Finalizable)}}
 	for i, found := range g.Generations {
-		heap := session.GCHeap{Generation: int64(i), Before: amountOf(found.Before), After: amountOf(found.After)}
-		if !heap.Before.IsZero() || !heap.After.IsZero() {
+		heap := session.GCHeap{Generation: int64(i), Before: amountOf(found.Before), After: amountOf(found.After),
+			Extent: quantity.Bytes(min(found.Extent, recording.MaxCounter))}
+		if !heap.Before.IsZero() || !heap.After.IsZero() || heap.Extent != 0 {
 			gc.Heaps = append(gc.Heaps, heap)
 		}
 		if g.Collected>>i&1 == 0 {

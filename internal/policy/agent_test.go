@@ -31,7 +31,7 @@ var agentParts = []struct {
 	{"threads", 555, "threads.c threads.h", "allocations control dormant exceptions guest interactions memory names scopes time"},
 	{"allocations", 2015, "allocations.c allocations.h recent.c recent.h stack.c stack.h cfi.c cfi.h above.c above.h",
 		"control dormant ending guest lifetime machine memory names reachable threads time"},
-	{"lifetime", 2755, "lifetime.c lifetime.h collection.h generations.c walk.c alive.c heap.c heap.h survival.c " +
+	{"lifetime", 2765, "lifetime.c lifetime.h collection.h generations.c walk.c alive.c heap.c heap.h survival.c " +
 		"survival.h snapshot.c snapshot.h changes.c changes.h events.c events.h",
 		"allocations control dormant ending guest machine memory names reachable statics threads time"},
 	// When a program begins to end.

@@ -2,6 +2,7 @@ package report
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/clrprof/clrprof/internal/session"
@@ -163,6 +164,13 @@ var times = map[string]string{"elapsed": "Time on the clock",
 func Describe(key string) string {
 	if s := descriptions[key]; s != "" {
 		return s
+	}
+	if generation, ok := strings.CutSuffix(key, "heap_free_bytes"); ok {
+		where := "of the heap"
+		if at := slices.Index(endKeys[:], strings.TrimSuffix(generation, "_")); at >= 0 {
+			where = "of " + endTitles[at]
+		}
+		return "Memory " + where + " that was free between objects when the collection ended."
 	}
 	if base, ok := strings.CutSuffix(key, "_percent"); ok {
 		if s := Describe(base); s != "" {

@@ -30,6 +30,8 @@ func Floors() []Floor {
 			percentPoints/idlePerCPU), rules.OfDuration},
 		{"memory that is not on the heap", fmt.Sprintf("%d MB; %d times the heap", int64(leastNative)/1e6,
 			nativePerHeap), rules.OfAlive},
+		{"memory of the heap that is free between objects", fmt.Sprintf("%d MB; 1/%d of the heap's memory",
+			int64(leastFree)/1e6, halfFree), rules.OfAlive},
 		{"which static field holds most of a heap", fmt.Sprintf("%s in all; %s", mb, tenth), rules.OfAlive},
 		{"which calls have the largest parts", fmt.Sprintf("%s, or %s of CPU time; %s", mb, ms(leastWork), tenth),
 			rules.OfBytes + ", or CPU time"},

@@ -15,9 +15,10 @@ var gcsView = View{
 	Text:  Options{Top: 60},
 	columns: keys("number process_id process_name generation induced at_ns pause_ns agent_ns finalizable " +
 		"before_objects before_bytes dead_objects dead_bytes survived_objects survived_bytes promoted_objects " +
-		"promoted_bytes pinned heap_before_objects heap_before_bytes heap_after_objects heap_after_bytes"),
+		"promoted_bytes pinned heap_before_objects heap_before_bytes heap_after_objects heap_after_bytes " +
+		"heap_free_bytes"),
 	text: keys("number generation at_ns pause_ns before_bytes dead_bytes survived_bytes chart pause_chart " +
-		"heap_after_bytes promoted_bytes pinned induced finalizable agent_ns"),
+		"heap_after_bytes heap_free_bytes promoted_bytes pinned induced finalizable agent_ns"),
 	sort:     "at_ns",
 	build:    buildGCs,
 	optional: keys(gcGenerationKeys()),
@@ -83,7 +84,24 @@ func gcHeapColumns() []Column {
 				}))
 		}
 	}
+	free := func(key, title string, of func(*gcRow) *session.GCHeap) Column {
+		return Column{Key: key, Title: title, Kind: Bytes, cell: gcCell(func(g *gcRow) Cell {
+			bytes, known := freeBytes(of(g))
+			return Cell{Number: int64(bytes), Empty: !known}
+		})}
+	}
+	out = append(out, free("heap_free_bytes", "Heap free", func(g *gcRow) *session.GCHeap { return &g.heap }))
+	for i := range session.Generations {
+		out = append(out, free(endKeys[i]+"_heap_free_bytes", endTitles[i]+" heap free",
+			func(g *gcRow) *session.GCHeap { return &g.heaps[i] }))
+	}
 	return out
+}
+
+// freeBytes is what was free between the objects of a generation, or of several, when a collection ended, if that is
+// known.
+func freeBytes(h *session.GCHeap) (q.Bytes, bool) {
+	return max(0, h.Extent-h.After.Bytes), h.Extent != 0
 }
 
 // gcGenerationKeys are the keys of the columns of single generations.
@@ -96,6 +114,7 @@ func gcGenerationKeys() string {
 		for _, part := range heapParts {
 			fmt.Fprintf(&b, "%s_%s_objects %s_%s_bytes ", endKeys[g], part.key, endKeys[g], part.key)
 		}
+		fmt.Fprintf(&b, "%s_heap_free_bytes ", endKeys[g])
 	}
 	return b.String()
 }
@@ -249,6 +268,7 @@ func readHeaps(s *session.Session, out []gcRow, at map[session.GCID]int) error {
 		row := &out[i]
 		row.heaps[h.Generation] = h
 		row.heap.Before, row.heap.After = row.heap.Before.Add(h.Before), row.heap.After.Add(h.After)
+		row.heap.Extent += h.Extent
 	}
 	return nil
 }

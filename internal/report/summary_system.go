@@ -13,7 +13,9 @@ const (
 	nativePerHeap = 4    // of the heap, at least
 	leastRun      = 400e6
 	leastBusy     = 100e6
-	idlePerCPU    = 4 // of the run, one in so many is CPU time
+	idlePerCPU    = 4    // of the run, one in so many is CPU time
+	leastFree     = 16e6 // bytes between objects; a young heap has some MB for what is allocated next
+	halfFree      = 2    // of the memory of the heap, one byte in so many is free at least
 )
 
 // findSystem says what counters say of the whole program where nothing else does: memory that is not on the heap, and
@@ -45,6 +47,48 @@ func (s *Summary) findSystem() error {
 
 // isBusy reports whether a program worked for most of the time: if no finding says at what, times do.
 func isBusy(x analysis.Sampled) bool { return x.CPU >= leastBusy && x.CPU >= x.Span/2 }
+
+// findFragmented says of the process with most of it how much of the memory of its heap was free between objects when
+// its last collection ended, if that is much.
+func (s *Summary) findFragmented() error {
+	if !s.context.source.Selection().IsZero() {
+		return nil
+	}
+	if lived, err := s.context.source.Session().ProcessLifetimes(); err != nil || len(lived) == 0 {
+		return err
+	}
+	list, err := s.context.gcRows()
+	if err != nil {
+		return err
+	}
+	last := map[session.ProcessID]*gcRow{}
+	for i := range list {
+		last[list[i].Process] = &list[i]
+	}
+	var most *gcRow
+	var free q.Bytes
+	for _, p := range s.context.processes.list { // in the order of id, so that equal ones are always the same
+		g := last[p.ID]
+		if g == nil {
+			continue
+		}
+		if n, known := freeBytes(&g.heap); known && n > free {
+			most, free = g, n
+		}
+	}
+	if most == nil || free < leastFree || free < most.heap.Extent/halfFree {
+		return nil
+	}
+	at, inIt := 0, q.Bytes(0)
+	for i := range most.heaps {
+		if n, known := freeBytes(&most.heaps[i]); known && n > inIt {
+			at, inIt = i, n
+		}
+	}
+	s.findShare(nil, Explains{rules.OfAlive, q.PercentOf(free, most.heap.Extent)}, FindingFragmented, free,
+		most.heap.Extent, most.Number, inIt, endTitles[at])
+	return nil
+}
 
 // largestHeap is how many bytes of objects the heap of a process had after a collection, at most.
 func (s *Summary) largestHeap(of session.ProcessID) (most q.Bytes, known bool, err error) {

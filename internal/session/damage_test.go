@@ -53,7 +53,7 @@ func small(t testing.TB, path string) {
 		w.InsertGCs([]GC{{ID: 1, Process: 1, Number: 1, Collected: 1}}),
 		w.InsertGCGenerations([]GCGeneration{{1, 0, a, a, q.Amount{}}}),
 		w.InsertGCDetails([]GCDetail{{1, 1, 0}}),
-		w.InsertGCHeaps([]GCHeap{{1, 0, a, a}}),
+		w.InsertGCHeaps([]GCHeap{{1, 0, a, a, 0}}),
 		w.InsertGCBirths([]GCBirth{{1, 1, a}}),
 		w.InsertGCDeaths([]GCDeath{{1, 1, 0, a}}),
 		w.InsertSiteDeaths([]SiteDeath{{1, 1, 0, a}}),

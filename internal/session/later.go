@@ -28,7 +28,7 @@ var additions = append([]addition{{"module", "origin"}, {"type", "trait"}, {"pro
 	{"system_call", ""}, {"params_array", ""}, {"function", "route"},
 	{"process_time", "uncertain_ns"}, {"finding", "type_objects"}, {"finding", "type_bytes"}, {"process_ending", ""},
 	{"gc_freed", ""}, {"process_time", "gc_pauses"}, {"process_time", "gc_paused_ns"},
-	{"process_time", "gc_longest_ns"}}, cpuCounterColumns()...)
+	{"process_time", "gc_longest_ns"}, {"gc_heap", "extent_bytes"}}, cpuCounterColumns()...)
 
 // counterColumn begins the names of the columns of CPU counters.
 const counterColumn = "cpu_counter"

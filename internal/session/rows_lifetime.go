@@ -98,6 +98,7 @@ type GCHeap struct {
 	Generation int64
 	Before     q.Amount
 	After      q.Amount
+	Extent     q.Bytes // of its memory at the end: objects and what is free between them; 0: not known
 }
 
 // GCBirth is a row of the table gc_birth.

@@ -270,6 +270,7 @@ CREATE TABLE gc_heap (              -- what there was in a generation, collected
   before_bytes    INTEGER NOT NULL,
   after_objects   INTEGER NOT NULL, -- at its end
   after_bytes     INTEGER NOT NULL,
+  extent_bytes    INTEGER NOT NULL, -- of its memory then: objects, and what is free between them; 0: not known
   PRIMARY KEY (gc_id, generation)
 ) WITHOUT ROWID;
 
@@ -902,7 +903,7 @@ FROM gc_generation c JOIN gc g ON g.id = c.gc_id LEFT JOIN process p ON p.id = g
 
 CREATE VIEW gc_heaps AS               -- what there was in each generation, collected or not
 SELECT g.id, g.number, p.pid AS process_id, p.name AS process, h.generation, g.collected >> h.generation & 1 AS collected,
-  h.before_objects, h.before_bytes, h.after_objects, h.after_bytes
+  h.before_objects, h.before_bytes, h.after_objects, h.after_bytes, max(h.extent_bytes - h.after_bytes, 0) AS free_bytes
 FROM gc_heap h JOIN gc g ON g.id = h.gc_id LEFT JOIN process p ON p.id = g.process_id;
 
 -- Times: nanoseconds. Percentages are of the whole run's elapsed or application time; avg_, min_ and max_ are of one call.

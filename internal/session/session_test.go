@@ -98,7 +98,7 @@ func TestTables(t *testing.T) {
 	tableTest(t, w, gcGenerationTable, w.GCGenerations, GCGeneration{1, 0, amount, amount.Add(amount), amount},
 		GCGeneration{GC: 1, Generation: 4})
 	tableTest(t, w, gcDetailTable, w.GCDetails, GCDetail{1, 4, 2}, GCDetail{GC: 2})
-	tableTest(t, w, gcHeapTable, w.GCHeaps, GCHeap{1, 0, amount, amount.Add(amount)}, GCHeap{GC: 1, Generation: 4})
+	tableTest(t, w, gcHeapTable, w.GCHeaps, GCHeap{1, 0, amount, amount.Add(amount), 1 << 30}, GCHeap{GC: 1, Generation: 4})
 	all := GCID(math.MaxInt64)
 	tableTest(t, w, gcBirthTable, func() ([]GCBirth, error) { return w.GCBirths(1, all) }, GCBirth{1, 1, amount})
 	tableTest(t, w, gcDeathTable, func() ([]GCDeath, error) {

@@ -118,6 +118,7 @@ var gcHeapTable = tableOf("gc_heap", func(c *cells, r *GCHeap) {
 	c.int64(&r.Generation)
 	amount(c, &r.Before)
 	amount(c, &r.After)
+	integer(c, &r.Extent)
 })
 
 var gcBirthTable = tableOf("gc_birth", func(c *cells, r *GCBirth) {

@@ -184,7 +184,8 @@ func decodeGC(d *decoder) GC {
 		Since:     d.u32(),
 		SuspendNS: d.u64(), StartNS: d.u64(), EndNS: d.u64(), DoneNS: d.u64()}
 	for i := range g.Generations {
-		g.Generations[i] = GCGeneration{d.population(), d.population(), d.population(), d.population(), d.population()}
+		g.Generations[i] = GCGeneration{d.population(), d.population(), d.population(), d.population(), d.population(),
+			d.u64()}
 	}
 	return g
 }

@@ -139,6 +139,7 @@ type GCGeneration struct {
 	Promoted Population `doc:"of the survivors: in a higher generation at the end"`
 	After    Population `doc:"objects in it at the end"`
 	Freed    Population `doc:"of the dead: they were alive when the program began to end (Header.EndingGC); no death of a site"`
+	Extent   uint64     `doc:"bytes of its memory at the end, from where it begins up to the end of its last object: objects, and what is free between them; 0: not known"`
 }
 
 // Population is a number of objects and their heap bytes.

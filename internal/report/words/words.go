@@ -163,6 +163,8 @@ var sentences = map[report.NoteKind]string{
 		"view interactions lists them). The largest part is %s: %s, called in %s.",
 	report.FindingIdle: "The program mostly waits: it had %s of CPU time in %s. What it waits for, and where, is in a " +
 		"recording with --time.",
+	report.FindingFragmented: "The heap is fragmented: %s of its %s were free between objects after GC %d, %s of this in %s. " +
+		"The view gcs has it for each collection.",
 	report.FindingNative: "Most memory is not on the heap: the process had %s of private memory, and %s of objects after " +
 		"a collection, at most. The rest is native memory (libraries, Marshal, stacks of threads), or room that the " +
 		"collector keeps.",
