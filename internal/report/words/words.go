@@ -295,7 +295,8 @@ func recordedText(mode string, declared bool) string {
 	}
 	if declared {
 		return "Recorded: calls of your code, and those that it makes into the framework, under the names that it " +
-			"uses (--instrument boundary)."
+			"uses (--instrument boundary). Framework code behind delegate types and interfaces of your own counts for " +
+			"its caller."
 	}
 	return "Recorded: calls of your code, and those that it makes into the framework (--instrument boundary)."
 }
