@@ -15,6 +15,7 @@ const (
 	counterThreads   = "process.threads"
 	counterResident  = "process.resident"
 	counterPrivate   = "process.private"
+	counterIdle      = "machine.cpu_idle"
 )
 
 // Used is what all processes together used between two samples of the operating system's counters.
@@ -83,6 +84,7 @@ func Usage(s *session.Session) ([]Used, error) {
 type Sampled struct {
 	CPU     q.Nanoseconds // processor time of all processes
 	Span    q.Nanoseconds // from the begin of each process to its last sample, added up
+	Busy    bool          // the machine: on average less than half a processor was idle
 	Private q.Bytes       // the most that one process had
 	Of      session.ProcessID
 }
@@ -98,8 +100,12 @@ func SampledOf(s *session.Session) (out Sampled, err error) {
 		id      int64
 	}
 	last, cpu := map[session.ProcessID]q.Nanoseconds{}, map[counter]q.Nanoseconds{}
+	var idle []session.CounterValue // of the machine
 	for _, v := range values {
 		if v.Process == 0 {
+			if names[v.Counter] == counterIdle {
+				idle = append(idle, v)
+			}
 			continue
 		}
 		switch names[v.Counter] {
@@ -115,6 +121,9 @@ func SampledOf(s *session.Session) (out Sampled, err error) {
 	}
 	for _, ns := range cpu {
 		out.CPU += ns
+	}
+	if n := len(idle); n > 1 {
+		out.Busy = q.Nanoseconds(idle[n-1].Value-idle[0].Value) < (idle[n-1].Time-idle[0].Time)/2
 	}
 	processes, err := s.Processes()
 	for _, p := range processes {

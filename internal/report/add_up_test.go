@@ -66,13 +66,15 @@ func TestSystem(t *testing.T) {
 		want         []NoteKind
 		collects     int // how often the program asks for a collection
 		times        bool
+		idle         int64 // of the machine
 	}{
-		"waits":           {200e6, 10e6, []NoteKind{FindingIdle}, 0, true},
-		"works":           {900e6, 10e6, nil, 0, true},
-		"works little":    {400e6, 10e6, nil, 0, false},
-		"collects":        {400e6, 10e6, []NoteKind{FindingRule}, 6, true},
-		"native memory":   {400e6, 300e6, []NoteKind{FindingNative}, 0, false},
-		"memory of heaps": {900e6, 60e6, nil, 0, true},
+		"waits":           {200e6, 10e6, []NoteKind{FindingIdle}, 0, true, 900e6},
+		"others work":     {200e6, 10e6, []NoteKind{FindingIdleOrBusy}, 0, true, 300e6},
+		"works":           {900e6, 10e6, nil, 0, true, 0},
+		"works little":    {400e6, 10e6, nil, 0, false, 0},
+		"collects":        {400e6, 10e6, []NoteKind{FindingRule}, 6, true, 0},
+		"native memory":   {400e6, 300e6, []NoteKind{FindingNative}, 0, false, 0},
+		"memory of heaps": {900e6, 60e6, nil, 0, true, 0},
 	} {
 		b := sessiontest.New()
 		p := b.Process("System", 700)
@@ -90,6 +92,9 @@ func TestSystem(t *testing.T) {
 			b.CounterValues = append(b.CounterValues, session.CounterValue{Time: 1_000_000_000, Process: p, Counter: id,
 				Value: value})
 		}
+		b.Counters = append(b.Counters, session.Counter{ID: 9, Name: "machine.cpu_idle", Unit: "ns", IsSum: true})
+		b.CounterValues = append(b.CounterValues, session.CounterValue{Time: 1, Counter: 9, Value: 7e9},
+			session.CounterValue{Time: 1_000_000_001, Counter: 9, Value: 7e9 + tt.idle})
 		for i := range tt.collects {
 			b.Collect(p, 0, true, q.Nanoseconds(600_000_000+i*10_000_000), 8_000_000)
 		}

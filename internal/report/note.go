@@ -126,6 +126,7 @@ const (
 	FindingAllocations   NoteKind = "allocations"    // the share of bytes, a type, and a place
 	FindingIdle          NoteKind = "idle"           // CPU time, and of how long
 	FindingFragmented    NoteKind = "fragmented"     // bytes free of how many, GC, bytes in a generation
+	FindingIdleOrBusy    NoteKind = "idle-or-busy"   // the same, on a machine that was busy
 	FindingNative        NoteKind = "native"         // bytes of private memory, and of the heap
 	// the share of a heap of which there is a snapshot, bytes, a static field, and what it holds
 	FindingHeld NoteKind = "held"

@@ -28,10 +28,15 @@ func (s *Summary) findSystem() error {
 	if err != nil {
 		return err
 	}
-	if s.Timing == nil && x.Span >= leastRun && x.CPU < x.Span/idlePerCPU {
-		s.findShare(nil, Explains{rules.OfDuration, q.PercentOf(x.Span-x.CPU, x.Span)}, FindingIdle, x.CPU, x.Span)
+	waits := s.Timing == nil && x.Span >= leastRun && x.CPU < x.Span/idlePerCPU
+	if waits {
+		kind := FindingIdle
+		if x.Busy {
+			kind = FindingIdleOrBusy
+		}
+		s.findShare(nil, Explains{rules.OfDuration, q.PercentOf(x.Span-x.CPU, x.Span)}, kind, x.CPU, x.Span)
 	}
-	if s.Timing == nil && (s.says(FindingIdle) || s.wantsTimes || len(s.Findings) == 0 && isBusy(x)) {
+	if s.Timing == nil && (waits || s.wantsTimes || len(s.Findings) == 0 && isBusy(x)) {
 		s.Next = append(s.Next, Next{Kind: NextTimes})
 	}
 	if x.Private < leastNative {
