@@ -161,8 +161,8 @@ var sentences = map[report.NoteKind]string{
 	report.FindingAllCode:  "Of all code: %s of all bytes are of type %s, and %s are allocated by %s.",
 	report.FindingInteractions: "Database commands and HTTP requests took %s in all, in a recording of %s (%s calls; the " +
 		"view interactions lists them). The largest part is %s: %s, called in %s.",
-	report.FindingIdleOrBusy: "The program had %s of CPU time in %s: it waits, or had no processor, as the machine was " +
-		"busy. Which of these, and where, is in a recording with --time.",
+	report.FindingIdleOrBusy: "The program had %s of CPU time in %s, on a busy machine. Whether it waits, and where, is " +
+		"in a recording with --time.",
 	report.FindingIdle: "The program mostly waits: it had %s of CPU time in %s. What it waits for, and where, is in a " +
 		"recording with --time.",
 	report.FindingFragmented: "The heap is fragmented: %s of its %s were free between objects after GC %d, %s of this in %s. " +
