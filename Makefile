@@ -101,7 +101,8 @@ SEED       ?= $(shell git rev-parse --short=12 HEAD 2>/dev/null || echo none)
 SKIPS      ?=
 # Tests that "make test" left out, which "make test-rest" runs.
 LEFT       := bin/left-out.txt
-GOTEST     := go run ./tools/gotest
+# Programs that tests start inherit the signals that are ignored, as after nohup and in a script's "make test &".
+GOTEST     := $(shell env --default-signal true 2>/dev/null && echo env --default-signal) go run ./tools/gotest
 # Without tables for debuggers, of which no test reads its own, linking them takes two fifths less processor time.
 TESTFLAGS  := -vet=off -ldflags=-w
 # Go tests packages in the order in which they are named: those that take longest first, so that none is left alone at
