@@ -544,7 +544,7 @@ static void marks_end_slices(void)
     check(mark_at((int64_t)c.header->start_ns, 1, NULL, 0, NULL, 0) == 0 && c.header->cut_ns == 0, "a mark in the past ends a slice");
     if (pthread_create(&collector, NULL, cut_once, &c) != 0)
         fake_die("no thread");
-    check(mark(1, NULL, 0, NULL, 0) == 0 && c.control->cuts == 1 && c.control->cut_ns == c.header->cut_ns,
+    check(mark(1, NULL, 0, NULL, 0) == 0 && __atomic_load_n(&c.control->cut_ns, __ATOMIC_ACQUIRE) == c.header->cut_ns,
           "it went on before what it had done was read");
     pthread_join(collector, NULL);
     uint64_t before = c.header->cut_ns;
