@@ -92,7 +92,7 @@ func (s summary) write(out *bufio.Writer, o Options) {
 		remarks = append(remarks, notShown(hidden))
 	}
 	if len(remarks) > 0 {
-		fmt.Fprintf(out, "\n%s\n", wrap(strings.Join(remarks, " "), o.Width))
+		fmt.Fprintf(out, "\n%s\n", wrap(Printable(strings.Join(remarks, " ")), o.Width))
 	}
 	for _, loss := range s.Losses {
 		fmt.Fprintln(out, o.style(styleBold, wrap(Printable(words.Note(loss)), o.Width)))
