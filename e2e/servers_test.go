@@ -167,6 +167,7 @@ func TestServersOutliveKilled(t *testing.T) {
 		"sh"}, p.build()...)...)
 	run.expect("built")
 	run.signal(unix.SIGKILL)
+	p.s.killed = true
 	<-run.ended
 	var left []int
 	for _, pid := range p.servers() {
@@ -186,7 +187,7 @@ func TestServersOutliveKilled(t *testing.T) {
 		t.Errorf("the arena has grown from %d to %d bytes", bytes, now)
 	}
 	p.s.run("run", "-o", "next.clrprof", "--", "true") // removes what the first one left
-	// What was written is there; reading it takes back what was only half written, with SQLite's journal.
+	// What was written is there; of what was only half written SQLite's journal says what was there before.
 	if r := p.s.run("report", "s.clrprof", "processes"); r.exit != 0 {
 		t.Errorf("exit code %d\n%s", r.exit, r.stderr)
 	}

@@ -54,7 +54,7 @@ var exportFlagGroups = []flagGroup{
 	{"stacks", "--async HOW  --root FUNCTION  --by WHAT  --fold-recursion  --min-share PERCENT"},
 	{"", "--merge-threads  --bottom-up  --hot"},
 	{"formats", "--value NAME  --sample-types NAMES  --labels A,B  --summary KINDS  --disable RULES"},
-	{"others", "--arguments WHICH  --csv-safe"},
+	{"others", "--arguments WHICH  --csv-safe  --source-root DIR"},
 }
 
 // exportHelp prints the help of the command, or of a format that is named.
