@@ -93,10 +93,11 @@ void clock_init(void)
     static const uint64_t most = 1000000000; /* between two readings, one after the other */
     char text[256], *line;
     uint32_t n = read_file("/proc/self/timens_offsets", (uint8_t *)text, sizeof text - 1);
-    long long seconds, rest;
     text[n] = 0;
-    if ((line = strstr(text, "monotonic")) != NULL && sscanf(line, "monotonic %lld %lld", &seconds, &rest) == 2)
-        clock_offset = (uint64_t)seconds * 1000000000u + (uint64_t)rest;
+    if ((line = strstr(text, "monotonic")) != NULL) { /* seconds and nanoseconds; less than none is as of two's complement */
+        uint64_t seconds = strtoul(line + sizeof "monotonic" - 1, &line, 10);
+        clock_offset = seconds * 1000000000u + strtoul(line, NULL, 10);
+    }
     uint64_t kernel = kernel_clock(), difference = program_clock() - kernel;
     clock_is_faked = kernel != 0 && (difference + most > 2 * most || getenv("FAKETIME") != NULL);
 }

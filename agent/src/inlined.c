@@ -21,6 +21,7 @@
 #define MODULES 4096u  /* that are told apart: a large service has some hundred */
 #define NOTED (1u << 17) /* methods that have some inlined; memory is used as it is filled */
 #define NESTED 8u      /* compilations of a thread in each other: the first call of a static constructor begins another */
+#define COMPILING 256u /* threads that compile at once: more are as those whose compilations were not seen to begin */
 #define UNKNOWN UINT32_MAX
 
 #define IS_TRACKED 1u /* beside a ModuleID: not the framework's, */
@@ -34,8 +35,11 @@ static KEPT uint64_t *noted;            /* place of the module + 1 << 32 | token
 static KEPT uint32_t n_noted;
 static KEPT bool has_gaps; /* something could not be noted */
 
-static __thread uintptr_t compiled[NESTED] AT_FIXED_PLACE; /* functions that this thread compiles; the innermost is the last */
-static __thread uint32_t depth AT_FIXED_PLACE;
+static KEPT struct compiling { /* what a thread compiles */
+    uint32_t taken, depth;
+    uintptr_t functions[NESTED]; /* the innermost is the last */
+} compiling[COMPILING];
+static __thread struct compiling *mine AT_FIXED_PLACE; /* NULL: this thread compiles nothing; there is no room for more beside what all threads have */
 
 /* ── modules ────────────────────────────────────────────────────────────────────────────────────────────────── */
 
@@ -110,10 +114,10 @@ static bool may_have(uintptr_t caller)
 {
     uintptr_t module;
     uint32_t token, place;
-    bool seen = depth > 0 && depth <= NESTED;
+    bool seen = mine != NULL && mine->depth <= NESTED;
     if (!seen)
         __atomic_store_n(&has_gaps, true, __ATOMIC_RELEASE);
-    if (!method_of(seen ? compiled[depth - 1] : caller, &module, &token))
+    if (!method_of(seen ? mine->functions[mine->depth - 1] : caller, &module, &token))
         return false; /* it is made at run time */
     if ((look_up(module, &place) & IS_FIXED) != 0)
         return false;
@@ -135,23 +139,42 @@ static hresult pass_on(uint32_t which, void *self, uintptr_t a, uintptr_t b, uin
     return next == NULL ? HR_OK : next(self, a, b, c, d);
 }
 
+static struct compiling *take(void)
+{
+    static KEPT uint32_t first;
+    uint32_t at = __atomic_fetch_add(&first, 1, __ATOMIC_RELAXED);
+    for (uint32_t i = 0; i < COMPILING; i++) {
+        struct compiling *c = &compiling[(at + i) % COMPILING];
+        if (__atomic_load_n(&c->taken, __ATOMIC_RELAXED) == 0 && __atomic_exchange_n(&c->taken, 1, __ATOMIC_ACQUIRE) == 0)
+            return c;
+    }
+    return NULL;
+}
+
 static void begins(uintptr_t function_id)
 {
-    if (depth < NESTED)
-        compiled[depth] = function_id;
-    depth++;
+    if (mine == NULL && (mine = take()) == NULL)
+        return;
+    if (mine->depth < NESTED)
+        mine->functions[mine->depth] = function_id;
+    mine->depth++;
 }
 
 /* One that was not seen to begin, or to end, is not in the way of the others. */
 static void ends(uintptr_t function_id)
 {
-    uint32_t i = depth;
-    while (i > 0 && (i > NESTED || compiled[i - 1] != function_id))
+    struct compiling *c = mine;
+    uint32_t i = c == NULL ? 0 : c->depth;
+    while (i > 0 && (i > NESTED || c->functions[i - 1] != function_id))
         i--;
     if (i > 0)
-        depth = i - 1;
-    else if (depth > NESTED)
-        depth--;
+        c->depth = i - 1;
+    else if (c != NULL && c->depth > NESTED)
+        c->depth--;
+    if (c == NULL || c->depth > 0)
+        return;
+    mine = NULL;
+    __atomic_store_n(&c->taken, 0, __ATOMIC_RELEASE);
 }
 
 #define STARTS(name, which) \

@@ -1061,10 +1061,10 @@ static void sum_records(const struct ends *e, uint64_t freed_by_gc[WIRE_GENERATI
     for (const struct wire_record_header *r = (const void *)p; p < end; p += r->size) {
         r = (const void *)p;
         const uint32_t *words = (const uint32_t *)(const void *)(p + sizeof *r);
-        const uint64_t *populations = (const uint64_t *)(const void *)(words + 6) + 4; /* before, dead, promoted, after, freed */
+        const uint64_t *populations = (const uint64_t *)(const void *)(words + 6) + 4; /* before, dead, promoted, after, freed, extent */
         for (uint32_t g = 0; r->kind == WIRE_RECORD_GC && g < WIRE_GENERATION_COUNT; g++)
             for (uint32_t i = 0; i < 2; i++)
-                freed_by_gc[g][i] += populations[10 * g + 8 + i];
+                freed_by_gc[g][i] += populations[11 * g + 8 + i];
         if (r->kind == WIRE_RECORD_ALIVE && words[3] == beginning)
             *alive += *(const uint64_t *)(const void *)(words + 4);
     }

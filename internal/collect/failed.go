@@ -129,7 +129,7 @@ func (f *failed) write(r *Recorder, now quantity.Nanoseconds) error {
 func (r *Recorder) notRecorded() string {
 	var meanings []string
 	add := func(reason string) {
-		if reason != "" {
+		if reason != "" && reason != session.LossNotLoaded { // of which launch.Explain knows more
 			meanings = append(meanings, meaning(reason))
 		}
 	}
