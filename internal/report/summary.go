@@ -81,9 +81,10 @@ type NextKind int
 
 // The kinds of commands.
 const (
-	NextView  NextKind = iota // prints a view
-	NextPage                  // shows the session in a browser
-	NextTimes                 // records the program with times
+	NextView     NextKind = iota // prints a view
+	NextPage                     // shows the session in a browser
+	NextTimes                    // records the program with times
+	NextSnapshot                 // records the program with what holds its objects at the end
 )
 
 // Section is one list of the summary.

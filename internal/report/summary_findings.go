@@ -76,6 +76,9 @@ func (s *Summary) addFindings(o Options) error {
 	s.findCollections()
 	s.findWaits(judged)
 	s.findHeld()
+	if err := s.proposeSnapshot(); err != nil {
+		return err
+	}
 	if err := s.findFragmented(); err != nil {
 		return err
 	}

@@ -9,6 +9,27 @@ import (
 	"github.com/clrprof/clrprof/internal/session"
 )
 
+// leastUnheld is how much is alive when a snapshot is proposed that says what holds it, if it is also leastShare of all
+// that was allocated: programs end with caches of some megabytes.
+const leastUnheld = 8e6
+
+// proposeSnapshot proposes to record what holds the objects that are alive, if they are many and nothing says it.
+func (s *Summary) proposeSnapshot() error {
+	l := s.Lifetime
+	if l == nil || l.Span || !l.AliveKnown || !s.context.source.Selection().IsZero() {
+		return nil
+	}
+	alive := l.Lifetime.Alive()
+	if alive.Bytes < leastUnheld || !isShare(alive.Bytes, s.Total.Bytes, leastShare) {
+		return nil
+	}
+	taken, err := s.context.source.Session().Snapshots()
+	if err == nil && len(taken) == 0 {
+		s.Next = append(s.Next, Next{Kind: NextSnapshot})
+	}
+	return err
+}
+
 // findHeld says what the static field holds that holds most of a heap of which there is a snapshot, if that is much.
 func (s *Summary) findHeld() {
 	h := s.context.holders

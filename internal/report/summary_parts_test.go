@@ -131,3 +131,25 @@ func TestPartsOfTime(t *testing.T) {
 	}
 	check()
 }
+
+// TestProposesSnapshot: much that is alive, of which no snapshot says what holds it, is a reason to take one.
+func TestProposesSnapshot(t *testing.T) {
+	for name, tt := range map[string]struct {
+		build func() *sessiontest.Builder
+		more  q.Bytes // that is alive
+		want  bool
+	}{"little": {sessiontest.Aging, 0, false}, "much": {sessiontest.Aging, 20e6, true},
+		"not followed": {sessiontest.Shop, 20e6, false}, "taken": {sessiontest.Heap, 20e6, false}} {
+		b := tt.build()
+		if len(b.SiteValues) > 0 {
+			b.SiteValues[0].Bytes += tt.more
+		}
+		s, err := made(t, b).Summarize(Options{Top: 5})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if slices.ContainsFunc(s.Next, func(n Next) bool { return n.Kind == NextSnapshot }) != tt.want {
+			t.Errorf("%s: proposes %v", name, s.Next)
+		}
+	}
+}
