@@ -60,7 +60,7 @@ var agentParts = []struct {
 	{"attached", 668, "attached.c attached.h visits.c",
 		"changeable control dormant exceptions guest inlined instrument memory names precompiled probes time"},
 	// What the JIT puts into other code before anything is recorded.
-	{"inlined", 264, "inlined.c inlined.h", "origin"},
+	{"inlined", 287, "inlined.c inlined.h", "origin"},
 	// What is the runtime's own.
 	{"runtime", 300, "helpers.c helpers.h boxes.c boxes.h", "machine memory names"},
 	// Whose code a module is, before it runs.

@@ -238,7 +238,8 @@ func (s summary) command(next report.Next) string {
 	case report.NextTimes:
 		return strings.TrimSpace("clrprof run --time -- " + shell.Line(s.Command))
 	case report.NextSnapshot:
-		return strings.TrimSpace("clrprof run --snapshot end -- "+shell.Line(s.Command)) + "   # what holds what is alive"
+		return strings.TrimSpace("clrprof run --snapshot end -- "+shell.Line(s.Command)) +
+			"   # what holds what is alive"
 	case report.NextView:
 	}
 	out := "clrprof report " + path + " " + next.View
