@@ -1,5 +1,5 @@
 #!/bin/sh
-# clang.sh warnings|analyzer|format
+# clang.sh warnings|analyzer
 #
 # Has clang look at the C code: at the agent's and its tests' for warnings, or with its analyzer at the agent's, which
 # takes minutes. A file that has passed is not looked at again, in whatever checkout, until its text or what it includes
@@ -10,14 +10,7 @@ cache=${XDG_CACHE_HOME:-$HOME/.cache}/clrprof/clang
 case $1 in
 warnings) command='clang -std=c11 -Wall -Wextra -Wconversion -Werror -fsyntax-only' ;;
 analyzer) command='clang -std=c11 --analyze --analyzer-output text -Xclang -analyzer-werror' ;;
-format)
-  case $(clang-format --version 2>/dev/null) in
-  *' 14.'*) git ls-files '*.[ch]' | grep -vE 'wire_gen.h|arch/.*/stubs.c' | xargs clang-format --dry-run --Werror ;;
-  *) echo 'there is no clang-format 14: the format of the C code is not checked' ;;
-  esac
-  exit
-  ;;
-*) echo "usage: clang.sh warnings|analyzer|format" >&2 && exit 2 ;;
+*) echo "usage: clang.sh warnings|analyzer" >&2 && exit 2 ;;
 esac
 
 if [ $# = 2 ]; then # of one file

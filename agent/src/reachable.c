@@ -134,7 +134,7 @@ void reachable_keep(uintptr_t object)
 void reachable_let_kept_go(void)
 {
     for (; kept.n != 0; kept.n--)
-        (void)SLOT(info, INFO_DESTROY_HANDLE, void *)(info, ((void **)kept.items)[kept.n - 1]);
+        SLOT(info, INFO_DESTROY_HANDLE, void *)(info, ((void **)kept.items)[kept.n - 1]);
 }
 
 /* ── at the start of the collection ─────────────────────────────────────────────────────────────────────────── */
