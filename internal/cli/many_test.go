@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"runtime/debug"
 	"strconv"
+	"strings"
 	"syscall"
 	"testing"
 
@@ -40,13 +41,14 @@ func TestManySites(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "many.clrprof")
 	run := func(perSite int64, command ...string) {
 		cmd := exec.Command(command[0], command[1:]...)
+		has := residentMemory(t) // with which the process begins
 		if out, err := cmd.CombinedOutput(); err != nil {
 			t.Fatalf("%s: %v\n%s", command, err, out)
 		}
 		const fixed = 150 << 20
 		peak, most := cmd.ProcessState.SysUsage().(*syscall.Rusage).Maxrss<<10, fixed+perSite*int64(sites)
 		t.Logf("%s: %d MB, %v of the processor", command, peak>>20, cmd.ProcessState.UserTime())
-		if peak > most {
+		if peak > max(most, has+has/10) {
 			t.Errorf("%s took %d MB, more than %d", command, peak>>20, most>>20)
 		}
 	}
@@ -61,6 +63,20 @@ func TestManySites(t *testing.T) {
 	}
 	// all values at once
 	run(600, "clrprof", "export", path, "--format", "otlp", "-o", filepath.Join(t.TempDir(), "otlp"))
+}
+
+// residentMemory is how many bytes of memory this process has.
+func residentMemory(t *testing.T) int64 {
+	t.Helper()
+	text, err := os.ReadFile("/proc/self/statm")
+	if err != nil {
+		t.Fatal(err)
+	}
+	pages, err := strconv.ParseInt(strings.Fields(string(text))[1], 10, 64)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return pages * int64(os.Getpagesize())
 }
 
 // manySitesMain writes or completes the session of TestManySites, and returns an exit code.

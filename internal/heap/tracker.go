@@ -230,6 +230,9 @@ func (t *Tracker) end(e GCEnd) error {
 		return fmt.Errorf("after: %w", err)
 	}
 	t.changes()
+	for _, b := range after {
+		t.result.GCs[len(t.result.GCs)-1].Generations[b.Generation].Extent += b.Length
+	}
 	if t.Reasons != nil && t.Reasons(now.start) {
 		t.reasons()
 	}

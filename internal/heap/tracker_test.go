@@ -118,14 +118,17 @@ func TestDeaths(t *testing.T) {
 		},
 		GCs: []GC{
 			{Collected: 1, Generations: [5]wire.GCGeneration{
-				{Before: objects(2, 56), Dead: objects(1, 24), Promoted: objects(1, 32)}, {After: objects(1, 32)},
-				3: {Before: objects(1, 0x3000), After: objects(1, 0x3000)}}},
+				{Before: objects(2, 56), Dead: objects(1, 24), Promoted: objects(1, 32), Extent: 0x1000},
+				{After: objects(1, 32), Extent: 0x1000},
+				3: {Before: objects(1, 0x3000), After: objects(1, 0x3000), Extent: 0x4000}}},
 			{Collected: 3, Induced: true, Generations: [5]wire.GCGeneration{
-				{Before: objects(1, 48), Promoted: objects(1, 48)}, {Before: objects(1, 32), After: objects(1, 32)},
-				{After: objects(1, 48)}, {Before: objects(1, 0x3000), After: objects(1, 0x3000)}}},
+				{Before: objects(1, 48), Promoted: objects(1, 48), Extent: 0x1000},
+				{Before: objects(1, 32), After: objects(1, 32), Extent: 0x1000}, {After: objects(1, 48), Extent: 0x1000},
+				{Before: objects(1, 0x3000), After: objects(1, 0x3000), Extent: 0x4000}}},
 			{Collected: 31, Induced: true, Generations: [5]wire.GCGeneration{
-				1: {Before: objects(1, 32), Dead: objects(1, 32)}, 2: {Before: objects(1, 48), After: objects(1, 48)},
-				3: {Before: objects(1, 0x3000), Dead: objects(1, 0x3000)}}},
+				{Extent: 0x1000}, {Before: objects(1, 32), Dead: objects(1, 32), Extent: 0x1000},
+				{Before: objects(1, 48), After: objects(1, 48), Extent: 0x1000},
+				{Before: objects(1, 0x3000), Dead: objects(1, 0x3000), Extent: 0x4000}}},
 		},
 		Alive:      []Cohort{{Site: 2, Generation: 2, Born: 1, Objects: objects(1, 48)}},
 		AliveKnown: true,

@@ -61,7 +61,11 @@ func (s *simulation) collect(k int, induced, asked bool) {
 	}
 	p.count()
 	p.tell()
-	s.emit(heap.GCEnd{NS: s.now, Bounds: s.bounds()})
+	after := s.bounds()
+	s.emit(heap.GCEnd{NS: s.now, Bounds: after})
+	for _, b := range after {
+		p.gc.Generations[b.Generation].Extent += b.Length
+	}
 	if !s.truth.AliveKnown {
 		p.population(func(g *wire.GCGeneration) *wire.Population { return &g.After })
 		s.truth.GCs = append(s.truth.GCs, p.gc)

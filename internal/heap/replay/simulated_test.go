@@ -189,7 +189,8 @@ func joinHeaps(r *heap.Result) {
 		large, pinned := &g[wire.GenerationLarge], &g[wire.GenerationPinned]
 		add(&large.Before, pinned.Before)
 		add(&large.After, pinned.After)
-		pinned.Before, pinned.After = wire.Population{}, wire.Population{}
+		large.Extent += pinned.Extent
+		pinned.Before, pinned.After, pinned.Extent = wire.Population{}, wire.Population{}, 0
 	}
 }
 

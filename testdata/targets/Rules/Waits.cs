@@ -16,13 +16,19 @@ static class DeservedWaits
         ByteByByte1(); ByteByByte2(); ByteByByte3();
     }
 
-    // Three threads, each of which has something for itself ten times, for 5 ms.
+    // Three threads, each of which has something for itself ten times, for 5 ms. They begin together, and each lets the
+    // others have it in between: who gives it back could take it again before those who wait for it run.
     static void Together(Action pay)
     {
+        var begin = new Barrier(3);
         var threads = Enumerable.Range(0, 3).Select(_ => new Thread(() =>
         {
+            begin.SignalAndWait();
             for (int i = 0; i < 10; i++)
+            {
                 pay();
+                Thread.Sleep(1);
+            }
         })).ToList();
         threads.ForEach(t => t.Start());
         threads.ForEach(t => t.Join());
