@@ -270,7 +270,7 @@ CREATE TABLE gc_heap (              -- what there was in a generation, collected
   before_bytes    INTEGER NOT NULL,
   after_objects   INTEGER NOT NULL, -- at its end
   after_bytes     INTEGER NOT NULL,
-  extent_bytes    INTEGER NOT NULL, -- of its memory then: objects, and what is free between them; 0: not known
+  extent_bytes    INTEGER NOT NULL DEFAULT 0, -- of its memory then: objects, and what is free between them; 0: not known, as in an older session
   PRIMARY KEY (gc_id, generation)
 ) WITHOUT ROWID;
 
