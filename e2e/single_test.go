@@ -110,7 +110,7 @@ func TestSingleFileCalls(t *testing.T) {
 			{[]string{"TimeCalls", "300", "1", "400"}, false},
 			{[]string{"TimeExceptions", "20"}, false},
 			{[]string{"TimeEmpty", "wide"}, true},
-			{[]string{"TimeFolded", "pairs", "12"}, true},
+			{[]string{"TimeFolded", "pairs", "12"}, false}, // what is trimmed has no Array.ForEach
 		} {
 			t.Run(strings.Join(tt.target, " ")+"/"+runtime.Title(), func(t *testing.T) {
 				cmd := runtime.Command(singleTarget(t, runtime, tt.target[0], dotnettest.Options{}, tt.trimmed),
