@@ -60,7 +60,7 @@ bool file_back(int fd, uint64_t offset, uint64_t bytes);
 bool arena_back_file(int fd, uint64_t offset, uint64_t bytes); /* memory for another file; counts as the arena's does */
 void arena_give_back(uint64_t bytes);
 void loss(uint32_t reason, uint64_t objects, uint64_t bytes);
-uint64_t monotonic_ns(void); /* on the clock of all processes, of which some show their programs another one */
+uint64_t monotonic_ns(void); /* by the kernel's clock, which all processes share; a program may see another one */
 int64_t monotonic_at(int64_t program); /* that, when the program's own clock showed so much, as far as it runs as fast */
 void clock_init(void); /* before the first of these */
 void arena_touch(void); /* the file has a new time */

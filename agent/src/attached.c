@@ -35,7 +35,6 @@
 #include "os.h"
 #include "pins.h"
 #include "probes.h"
-#include "watch.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -79,7 +78,7 @@ static struct map versions;     /* FunctionID → ReJITID of that with probes */
 static struct map begun;        /* FunctionID → 1: its compilation was seen to begin, and not to end */
 static struct module *all;      /* concerned modules */
 static bool asking;             /* what is new has to be asked for by whoever sees it */
-static bool needs_noted;        /* what is noted as having methods inlined must be compiled again */
+static bool needs_noted;        /* methods that inlined.c has noted must be compiled again */
 static uint32_t examined, all_methods; /* of concerned modules */
 static struct batch *batches;   /* all that was asked for; the newest first, which has room */
 static struct batch *hot;       /* all that is to be asked for in the end */
@@ -122,7 +121,7 @@ static bool remember(const uintptr_t *ids, const uint32_t *tokens, uint32_t n)
     return room;
 }
 
-/* search: the runtime looks for who has them inlined. Only if their types are loaded: otherwise nobody has. */
+/* search: the runtime looks for code that has the methods inlined. There is such code only if their types are loaded. */
 static bool request(struct batch *b, bool search)
 {
     if (b->n == 0)
@@ -165,7 +164,7 @@ static uint32_t is_given_up(void)
 {
     if (left > arena.header->memory_limit / MOST_PART)
         return WIRE_FAILURE_VERSIONS;
-    return requests_let_go() || watch_collector_is_gone() ? WIRE_FAILURE_NO_COLLECTOR : 0;
+    return requests_let_go() ? WIRE_FAILURE_NO_COLLECTOR : 0;
 }
 
 /* After a step that began then: the program has the processors for longer than the step took. False: it is given up. */
@@ -190,8 +189,8 @@ static bool has_code(uintptr_t function_id)
 
 struct asker { /* for the methods of a module */
     struct batch searched, plain;
-    bool knows; /* who has them inlined: nobody has to look */
-    bool waits; /* what has code is asked for later */
+    bool knows; /* inlined.c knows the code that has them inlined, so the runtime need not search */
+    bool waits; /* methods that have code are asked for at the end of the preparation */
 };
 
 /* A method that is recorded, or has such ones inlined. */
@@ -220,8 +219,8 @@ static bool are_few(uintptr_t module, uint32_t methods)
     return wanted <= few;
 }
 
-/* Asks for all methods of a module that are recorded, and those that have such ones inlined. since: in small steps. False: the runtime
- * refuses, there is no memory, or it is given up. */
+/* Asks for the recorded methods of a module, and for those that have recorded ones inlined; with `since`, when the last rest ended, in small
+ * steps. False: the runtime refuses, there is no memory, or it is given up. */
 static bool request_module(uintptr_t module, uint64_t *since)
 {
     struct asker *a = private_alloc(sizeof *a);
@@ -355,13 +354,6 @@ void attached_forget_module(uintptr_t module)
 
 /* ── what the runtime reports and asks ────────────────────────────────────────────────────────────────────────── */
 
-static bool method_of(uintptr_t function_id, uintptr_t *module, uint32_t *token)
-{
-    uintptr_t class_id;
-    *module = 0;
-    return SLOT(info, INFO_GET_FUNCTION_INFO, uintptr_t, uintptr_t *, uintptr_t *, uint32_t *)(info, function_id, &class_id, module, token) >= 0 && *module != 0;
-}
-
 static hresult jit_started(void *self, uintptr_t function_id, int32_t safe_to_block)
 {
     (void)self;
@@ -372,7 +364,7 @@ static hresult jit_started(void *self, uintptr_t function_id, int32_t safe_to_bl
     arena_lock();
     map_put(&begun, function_id, 1); /* else it is asked for once more */
     arena_unlock();
-    if (method_of(function_id, &module, &token) && is_concerned(module) && inliners_kind(module, token) == INLINERS_LOST)
+    if (method_of_function(info, function_id, &module, &token) && is_concerned(module) && inliners_kind(module, token) == INLINERS_LOST)
         probes_missing(function_id, WIRE_NOT_PROBED_ELSEWHERE);
     errno = saved_errno;
     return HR_OK;
@@ -391,7 +383,7 @@ static hresult jit_finished(void *self, uintptr_t function_id, hresult status, i
     if (seen)
         map_forget(&begun, function_id);
     arena_unlock();
-    if (late && method_of(function_id, &module, &token) && method_has_il(info, module, token))
+    if (late && method_of_function(info, function_id, &module, &token) && method_has_il(info, module, token))
         request_one(module, token);
     errno = saved_errno;
     return HR_OK;
@@ -427,7 +419,7 @@ static uint64_t find_given(uintptr_t function_id)
 {
     uintptr_t module;
     uint32_t token;
-    uint64_t key = method_of(function_id, &module, &token) && is_concerned(module) ? key_of(module, token) : 0;
+    uint64_t key = method_of_function(info, function_id, &module, &token) && is_concerned(module) ? key_of(module, token) : 0;
     return key == 0 ? 0 : map_get(&given, key);
 }
 
@@ -502,7 +494,7 @@ void attached_report_running(void)
     for (uint32_t i = 0; i < n_running; i++) {
         uintptr_t module, function_id = running[i].function_id, version = 0;
         uint32_t token;
-        if (!method_of(function_id, &module, &token) || !is_concerned(module) || inliners_kind(module, token) != INLINERS_WANTED)
+        if (!method_of_function(info, function_id, &module, &token) || !is_concerned(module) || inliners_kind(module, token) != INLINERS_WANTED)
             continue;
         (void)SLOT(info, INFO_GET_FUNCTION_FROM_IP3, uintptr_t, uintptr_t *, uintptr_t *)(info, running[i].ip, &function_id, &version);
         if (version == 0 || map_get(&versions, running[i].function_id) != version)

@@ -34,6 +34,13 @@ bool method_has_il(void *info, uintptr_t module, uint32_t token)
     return SLOT(info, INFO_GET_IL_FUNCTION_BODY, uintptr_t, uint32_t, const uint8_t **, uint32_t *)(info, module, token, &body, &size) >= 0 && body != NULL;
 }
 
+bool method_of_function(void *info, uintptr_t function_id, uintptr_t *module, uint32_t *token)
+{
+    uintptr_t class_id;
+    *module = 0;
+    return SLOT(info, INFO_GET_FUNCTION_INFO, uintptr_t, uintptr_t *, uintptr_t *, uint32_t *)(info, function_id, &class_id, module, token) >= 0 && *module != 0;
+}
+
 bool method_is_extern(void *info, uintptr_t module, uint32_t token, uint32_t attributes, uint32_t rva, uint32_t implementation)
 {
     enum { ABSTRACT = 0x400, CODE_TYPE = 0x3, INTERNAL_CALL = 0x1000 };

@@ -176,6 +176,8 @@ enum {
  * runtime knows if there is IL. */
 bool method_is_extern(void *info, uintptr_t module, uint32_t token, uint32_t attributes, uint32_t rva, uint32_t implementation);
 bool method_has_il(void *info, uintptr_t module, uint32_t token);
+/* Of a method with metadata. False: it was made at run time. */
+bool method_of_function(void *info, uintptr_t function_id, uintptr_t *module, uint32_t *token);
 
 /* System.Reflection.Emit gives all its modules the same name. If this is that name, it becomes the assembly's; the length is that with
  * the zero at the end. */

@@ -34,7 +34,7 @@ const struct wire_control_header *control_file(void); /* NULL: there is none */
 /* requests.c: what the collector asks for. */
 void requests_init(void *profiler_info);
 void requests_begin(void *profiler_info); /* whatever is asked for from now on is answered, when requests_serve is called */
-bool requests_let_go(void); /* the collector wants no more of this process, before requests_serve is called */
+bool requests_let_go(void); /* the collector wants no more of this process, or is gone, before requests_serve is called */
 void requests_serve(void); /* on this thread, until the collector wants no more of this process, or is gone */
 
 struct control_state control_look(uint64_t now);

@@ -134,8 +134,8 @@ static bool read_options(const char *directory, struct time_options *o)
     return true;
 }
 
-/* The threads of the runtime are stopped meanwhile. That is refused while a collection or a debugger stops them. False: it was
- * given up, because nobody wants it any more. */
+/* The threads of the runtime are stopped meanwhile. That is refused while a collection or a debugger stops them. False: is_given_up
+ * says that the collector no longer waits for it. */
 static bool stop_threads_if(bool (*is_given_up)(void))
 {
     long pause_ns = FIRST_PAUSE_NS;
@@ -150,11 +150,6 @@ static bool stop_threads_if(bool (*is_given_up)(void))
 static void stop_threads(void)
 {
     stop_threads_if(NULL);
-}
-
-static bool is_let_go(void)
-{
-    return requests_let_go() || watch_collector_is_gone();
 }
 
 static void let_threads_go(void)
@@ -198,7 +193,7 @@ static uint32_t begin_calls(uint32_t data, const char *directory)
         return WIRE_FAILURE_EVENT_MASK;
     if ((failure = attached_ask()) != 0)
         return failure;
-    if (!stop_threads_if(is_let_go))
+    if (!stop_threads_if(requests_let_go))
         return WIRE_FAILURE_NO_COLLECTOR;
     attached_begin();
     bool asked = ask_for_events(low, HIGH_MONITOR_DYNAMIC_FUNCTION_UNLOADS);

@@ -1,13 +1,14 @@
-/* What the JIT puts into other code, from the start of a dormant process on.
+/* What the JIT inlines, from the start of a dormant process on.
  *
- * Problem: when calls are recorded later (attached.c), code that has a recorded method inlined must be compiled again. The runtime can look for
- * such code, but that takes a minute in a program as large as a compiler: it makes a version for each pair of methods. And
- * it never finds methods that are made at run time, which cannot be compiled again: what they have inlined is
- * missing without a sign (the handlers of ASP.NET Core's endpoints).
+ * Problem: when calls are recorded later (attached.c), code that has a recorded method inlined must be compiled again. The
+ * runtime can search for such code, but that takes a minute in a program as large as a compiler: it makes a version for
+ * each pair of methods. And it never finds methods that are made at run time, which cannot be compiled again: calls that
+ * were inlined there are missing without a sign (the handlers of ASP.NET Core's endpoints).
  *
- * Idea: the JIT asks before it inlines, so who has what is known if somebody listens from the start. It costs something only while code is
- * compiled. A method that cannot be compiled again is refused what is not the framework's; of others it is noted that they have some. The framework's own
- * methods are inlined everywhere and seldom recorded: for these the runtime has to look.
+ * Idea: the JIT asks before it inlines, so an agent that listens from the start knows which method has which one inlined.
+ * That costs something only while code is compiled. Into a method that cannot be compiled again only the framework's own
+ * methods may be inlined; every other method is noted when something is inlined into it. The framework's own methods are
+ * inlined everywhere and seldom recorded: for these the runtime has to search.
  *
  * The runtime names the function that directly has the call, not the one that is compiled, so these are followed, in each thread. */
 #define _GNU_SOURCE
@@ -30,7 +31,7 @@
 typedef hresult callback(void *self, uintptr_t a, uintptr_t b, uintptr_t c, uintptr_t d);
 
 static KEPT void *info;
-static KEPT uintptr_t modules[MODULES]; /* ModuleID and flags; never removed: those that can be unloaded are not here */
+static KEPT uintptr_t modules[MODULES]; /* ModuleID and flags; never removed, since modules that can be unloaded are not entered */
 static KEPT uint64_t *noted;            /* place of the module + 1 << 32 | token */
 static KEPT uint32_t n_noted;
 static KEPT bool has_gaps; /* something could not be noted */
@@ -59,7 +60,7 @@ static uintptr_t flags_of(uintptr_t module, uint32_t *module_flags)
     return modules_is_framework(path, length - 1) ? 0 : IS_TRACKED;
 }
 
-/* The flags of a module, and where it is among those that are known. */
+/* The flags of a module, and its place in `modules`; UNKNOWN: it is not there. */
 static uintptr_t look_up(uintptr_t module, uint32_t *place)
 {
     uint32_t at = (uint32_t)(module >> 4) * 2654435761u >> 20, module_flags;
@@ -82,13 +83,6 @@ static uintptr_t look_up(uintptr_t module, uint32_t *place)
 }
 
 /* ── who has what ───────────────────────────────────────────────────────────────────────────────────────────── */
-
-static bool method_of(uintptr_t function_id, uintptr_t *module, uint32_t *token)
-{
-    uintptr_t class_id;
-    *module = 0;
-    return SLOT(info, INFO_GET_FUNCTION_INFO, uintptr_t, uintptr_t *, uintptr_t *, uint32_t *)(info, function_id, &class_id, module, token) >= 0 && *module != 0;
-}
 
 static void note(uint32_t place, uint32_t token)
 {
@@ -117,7 +111,7 @@ static bool may_have(uintptr_t caller)
     bool seen = mine != NULL && mine->depth <= NESTED;
     if (!seen)
         __atomic_store_n(&has_gaps, true, __ATOMIC_RELEASE);
-    if (!method_of(seen ? mine->functions[mine->depth - 1] : caller, &module, &token))
+    if (!method_of_function(info, seen ? mine->functions[mine->depth - 1] : caller, &module, &token))
         return false; /* it is made at run time */
     if ((look_up(module, &place) & IS_FIXED) != 0)
         return false;
@@ -204,7 +198,7 @@ static hresult inlining(void *self, uintptr_t caller, uintptr_t callee, uintptr_
     uint32_t token, place;
     *(int32_t *)should = 1;
     hresult hr = pass_on(INLINING, self, caller, callee, should, unused);
-    if (*(int32_t *)should != 0 && method_of(callee, &module, &token) && (look_up(module, &place) & IS_TRACKED) != 0 && !may_have(caller))
+    if (*(int32_t *)should != 0 && method_of_function(info, callee, &module, &token) && (look_up(module, &place) & IS_TRACKED) != 0 && !may_have(caller))
         *(int32_t *)should = 0;
     errno = saved_errno;
     return hr;

@@ -6,7 +6,7 @@
 
 /* From the start of a dormant process on. Returns the events that are wanted all the time; none, if there is no memory. */
 uint32_t inlined_watch(void *info);
-void inlined_install(void **callbacks); /* in front of those that are there */
+void inlined_install(void **callbacks); /* each calls the one whose place it takes */
 bool inlined_is_own(uint32_t slot);     /* a slot whose function stays in the table between recordings */
 void inlined_let_go(void);              /* none of the recording's callbacks is called any more */
 /* Is all code known that has methods of this module inlined? */

@@ -18,7 +18,7 @@
 
 #define MAX_PATH (3 * WIRE_MAX_NAME + 1) /* as UTF-8 */
 #define MAX_DEPS (16u << 20)             /* bytes, as in usercode; the largest of an SDK has 0.6 MB */
-#define FOLDER_OF_MAIN "*" /* for the folder of which all is the user's: that of the main assembly, whatever it is */
+#define FOLDER_OF_MAIN "*" /* as user_folder: the folder of the main assembly */
 #define MAX_FILES 32u                    /* deps.json in one folder: programs and tests that share it */
 #define MAX_HOST (64u << 20)             /* bytes of an executable, as in bundle */
 #define COMMAND_LINE (64u << 10)

@@ -452,8 +452,8 @@ static bool set_body(const struct il_work *w, const struct rewriting *r, const s
     return known && SLOT(info, INFO_SET_IL_FUNCTION_BODY, uintptr_t, uint32_t, const uint8_t *)(info, r->module, r->token, written) >= 0;
 }
 
-/* The written IL is that of a version, of which the runtime makes a copy. It is made in the process's heap: private memory would leave a
- * mapping for each method in a dormant process, whose addresses are used once. */
+/* The runtime copies the IL of a version. So it is written to the process's heap: private memory would leave a mapping for each
+ * method in a dormant process, whose addresses are used once. */
 static bool set_version(const struct il_work *w, void *control, uint32_t bytes)
 {
     uint8_t *written = malloc(bytes);

@@ -117,7 +117,7 @@ bool reachable_can_hold(void)
     return has_handles && all_are_known() && count_finalizable() <= MAX_HELD;
 }
 
-/* ── what is not the program's ──────────────────────────────────────────────────────────────────────────────── */
+/* ── objects of the agent's own threads ──────────────────────────────────────────────────────────────────────── */
 
 void reachable_keep(uintptr_t object)
 {

@@ -96,7 +96,7 @@ void requests_begin(void *profiler_info)
 
 bool requests_let_go(void)
 {
-    return __atomic_load_n(&file->requests, __ATOMIC_ACQUIRE) != seen && file->request == WIRE_REQUEST_DETACH;
+    return (__atomic_load_n(&file->requests, __ATOMIC_ACQUIRE) != seen && file->request == WIRE_REQUEST_DETACH) || watch_collector_is_gone();
 }
 
 void requests_serve(void)

@@ -40,7 +40,7 @@ static struct heap_object heap[HEAP_OBJECTS];
 static uint32_t n_heap, n_collections, finished; /* objects; collections begun and ended */
 static uintptr_t areas[WIRE_GENERATION_COUNT], used[WIRE_GENERATION_COUNT];
 static uint64_t dead[WIRE_GENERATION_COUNT][2]; /* by what the model says: objects, bytes */
-static uint64_t freed[WIRE_GENERATION_COUNT][2]; /* of them those that died while it ended */
+static uint64_t freed[WIRE_GENERATION_COUNT][2]; /* of the objects that were alive when the end began, those that died afterwards: number and bytes */
 static bool small_only;
 static uint64_t points, kill_at; /* places in a collection; the one at which the process ends */
 
