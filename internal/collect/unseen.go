@@ -32,7 +32,7 @@ type lookout struct {
 	command int
 	opened  *os.File // inotify; nil: the kernel cannot tell
 	stop    chan struct{}
-	ended   sync.WaitGroup
+	ended   chan struct{} // closed after the last look
 
 	// of its goroutine
 	below     map[identity]bool // processes below the command; true: what it is is known
@@ -61,7 +61,7 @@ const (
 
 // newLookout looks at what is below a command until it is closed.
 func newLookout(command int) *lookout {
-	l := &lookout{command: command, stop: make(chan struct{}), below: map[identity]bool{},
+	l := &lookout{command: command, stop: make(chan struct{}), ended: make(chan struct{}), below: map[identity]bool{},
 		addresses: map[string]int{}, watched: map[string]bool{}, found: map[identity]*unseen{}}
 	if fd, err := unix.InotifyInit1(unix.IN_CLOEXEC | unix.IN_NONBLOCK); err == nil {
 		l.opened = os.NewFile(uintptr(fd), "inotify")
@@ -80,7 +80,6 @@ func newLookout(command int) *lookout {
 			}
 		}()
 	}
-	l.ended.Add(1)
 	go l.run(openings)
 	return l
 }
@@ -113,7 +112,7 @@ func (l *lookout) watch(path string) {
 }
 
 func (l *lookout) run(openings <-chan struct{}) {
-	defer l.ended.Done()
+	defer close(l.ended)
 	var after []time.Duration
 	for {
 		l.look()
@@ -167,7 +166,10 @@ func (l *lookout) look() {
 // meet says whether it is known what a process is.
 func (l *lookout) meet(id identity) bool {
 	found, library := lookAt(id.pid, l.addresses)
-	l.watch(library)
+	// A path of another user's can lead into a file system of their own, which need not answer.
+	if found == nil || found.reason != session.LossOtherUser {
+		l.watch(library)
+	}
 	if found == nil {
 		return false
 	}
@@ -180,13 +182,20 @@ func (l *lookout) meet(id identity) bool {
 	return found.reason != session.LossUnreadable // it may start another program yet, which can be read
 }
 
+// closePatience is how long a look may last that is under way when the looks end: what is read of a process, such as
+// its arguments, can lie in memory that need not answer.
+const closePatience = 5 * time.Second
+
 // close ends the looks.
 func (l *lookout) close() {
 	if l == nil {
 		return
 	}
 	close(l.stop)
-	l.ended.Wait()
+	select {
+	case <-l.ended:
+	case <-time.After(closePatience):
+	}
 	if l.opened != nil {
 		_ = l.opened.Close()
 	}

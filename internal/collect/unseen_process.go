@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -17,9 +18,18 @@ import (
 	"github.com/clrprof/clrprof/internal/session"
 )
 
+// maxProcFile bounds what is read of a process that somebody else may have made: 65,530 mappings of the longest paths,
+// or an environment, can be hundreds of megabytes. The rest is not read.
+const maxProcFile = 16 << 20
+
 // procFile reads a file that the kernel has of a process (proc(5)).
 func procFile(pid int, name string) ([]byte, error) {
-	return os.ReadFile(fmt.Sprintf("/proc/%d/%s", pid, name))
+	f, err := os.Open(fmt.Sprintf("/proc/%d/%s", pid, name))
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	return io.ReadAll(io.LimitReader(f, maxProcFile))
 }
 
 // childrenOf are the processes that the threads of a process have started and that have not ended.
@@ -62,6 +72,7 @@ func childrenByParent(pid int) (children []int) {
 
 // Places of fields of /proc/PID/stat after the name, from 0 (proc(5) counts the name as the second).
 const (
+	statState  = 0 // the third
 	statParent = 4 - 3
 	statStart  = 22 - 3
 )
