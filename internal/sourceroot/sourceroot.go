@@ -15,7 +15,7 @@ import (
 // absolute; "": no directory is.
 func Relative(file, root string) (string, bool) {
 	file = strings.ReplaceAll(file, `\`, "/")
-	if mapped, ok := cutMapped(file); ok {
+	if mapped, ok := cutMapped(file); ok && isBelow(mapped) {
 		return mapped, true
 	}
 	if root != "" {
@@ -23,8 +23,14 @@ func Relative(file, root string) (string, bool) {
 			return below, true
 		}
 	}
+	return file, isBelow(file)
+}
+
+// isBelow reports whether a path is relative and leads nowhere else: a session can name any.
+func isBelow(file string) bool {
 	isDrive := len(file) > 1 && file[1] == ':'
-	return file, file != "" && !path.IsAbs(file) && !isDrive && !strings.HasPrefix(path.Clean(file), "..")
+	clean := path.Clean(file)
+	return file != "" && !path.IsAbs(file) && !isDrive && clean != ".." && !strings.HasPrefix(clean, "../")
 }
 
 // cutMapped cuts /_/ and /_1/ off.
