@@ -98,6 +98,8 @@ type Budget struct {
 	Only func(*session.Session) (analysis.Terms, error) `toml:"-"`
 
 	Limits []Limit `toml:"limit"`
+
+	names map[*session.Session]*rules.SessionNames // of the sessions that were judged
 }
 
 // LimitsGrowth reports whether a limit is about growth against a baseline.

@@ -323,7 +323,7 @@ func (l *Limit) judge(runs, olds []*session.Session, b *Budget) (Verdict, error)
 	}
 	v.decide(lost, !l.hasMax || v.Limit < l.max)
 	if v.State == Broken {
-		v.Places, err = l.places(now, before)
+		v.Places, err = l.places(now, before, b)
 		v.tellPlaces()
 		v.Next = l.next(now, before, &v)
 	}

@@ -130,10 +130,26 @@ func describeSum(p Place, n *rules.SessionNames, sum *placeSum) Place {
 	return p
 }
 
+// namesOf returns the names of a session, which are read once for all limits.
+func (b *Budget) namesOf(src *analysis.Source) (*rules.SessionNames, error) {
+	s := src.Session()
+	if b.names[s] == nil {
+		n, err := rules.ReadNames(src)
+		if err != nil {
+			return nil, err
+		}
+		if b.names == nil {
+			b.names = map[*session.Session]*rules.SessionNames{}
+		}
+		b.names[s] = n
+	}
+	return b.names[s], nil
+}
+
 // places returns where most of what a limit is about is done, or, with a baseline, most of what is more than in it.
 // Metrics of whole processes have none.
-func (l *Limit) places(now, before *measured) ([]Place, error) {
-	n, err := rules.ReadNames(now.src)
+func (l *Limit) places(now, before *measured, b *Budget) ([]Place, error) {
+	n, err := b.namesOf(now.src)
 	if err != nil {
 		return nil, err
 	}
@@ -148,7 +164,7 @@ func (l *Limit) places(now, before *measured) ([]Place, error) {
 		return nil, err
 	}
 	if before != nil {
-		return l.grown(n, sums, before)
+		return l.grown(n, sums, before, b)
 	}
 	list := slices.SortedFunc(maps.Keys(sums), func(a, b analysis.Place) int {
 		return cmp.Or(cmp.Compare(sums[b].value, sums[a].value), cmp.Compare(a.Function, b.Function),
@@ -188,8 +204,9 @@ func functionSums(n *rules.SessionNames, sums map[analysis.Place]*placeSum) map[
 }
 
 // grown returns the functions that have most more than in the baseline, each with its line that has.
-func (l *Limit) grown(n *rules.SessionNames, sums map[analysis.Place]*placeSum, before *measured) ([]Place, error) {
-	oldNames, err := rules.ReadNames(before.src)
+func (l *Limit) grown(n *rules.SessionNames, sums map[analysis.Place]*placeSum, before *measured, b *Budget) ([]Place,
+	error) {
+	oldNames, err := b.namesOf(before.src)
 	if err != nil {
 		return nil, err
 	}
@@ -255,7 +272,7 @@ func (l *Limit) renamed(now, old *session.Session, b *Budget, value int64) (stri
 		if err != nil {
 			return "", err
 		}
-		n, err := rules.ReadNames(src)
+		n, err := b.namesOf(src)
 		if err != nil {
 			return "", err
 		}

@@ -67,7 +67,6 @@ func valuesOf(l analysis.Lifetime, followed bool) map[string]int64 {
 type siteNames struct {
 	*rules.SessionNames
 	modules map[session.ModuleID]string
-	files   map[session.FileID]string
 }
 
 func newSiteNames(src *analysis.Source) (*siteNames, error) {
@@ -75,17 +74,10 @@ func newSiteNames(src *analysis.Source) (*siteNames, error) {
 	if err != nil {
 		return nil, err
 	}
-	n := &siteNames{names, map[session.ModuleID]string{}, map[session.FileID]string{}}
+	n := &siteNames{names, map[session.ModuleID]string{}}
 	modules, err := src.Session().Modules()
-	if err != nil {
-		return nil, err
-	}
 	for _, m := range modules {
 		n.modules[m.ID] = m.Name
-	}
-	files, err := src.Session().SourceFiles()
-	for _, f := range files {
-		n.files[f.ID] = f.Path
 	}
 	return n, err
 }
@@ -106,7 +98,7 @@ func (n *siteNames) stack(src *analysis.Source, node session.NodeID) (stack []st
 		if at, _ := n.Position(analysis.Place{Line: frame.Line}); at != nil {
 			line = at.LineBegin
 		}
-		stack = append(stack, frameText(f, n.modules[f.Module], n.files[f.File], line))
+		stack = append(stack, frameText(f, n.modules[f.Module], n.File(f.File), line))
 	}
 	return stack, len(frames) - len(stack), nil
 }

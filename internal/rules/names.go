@@ -89,6 +89,9 @@ func (n *SessionNames) Holder(from analysis.Place, id session.TypeID) (string, q
 	return n.Type(f.Type) + "." + f.Member(), bytes
 }
 
+// File returns the path of a source file as the symbols name it; "": the session does not have it.
+func (n *SessionNames) File(id session.FileID) string { return n.files[id] }
+
 // FunctionRow returns the row of a function; nil: the session does not have it.
 func (n *SessionNames) FunctionRow(id session.FunctionID) *session.Function { return n.functions[id] }
 
