@@ -1,0 +1,180 @@
+package main
+
+import (
+	"archive/zip"
+	"bytes"
+	"compress/flate"
+	"encoding/xml"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+)
+
+// launcher is where the program is that starts clrprof for older SDKs; "make hook" makes it of launcher/Launcher.cs.
+const launcher = "tools/dist/launcher/Clrprof.Launcher.dll"
+
+// Folders of the tool's package. An SDK takes the newest framework that it knows, and of that the machine that is the
+// nearest to its own; .NET calls linux-x64 near to linux-musl-x64, too, and the binary needs no C library.
+const (
+	ofNative  = "tools/net10.0/linux-x64/"
+	ofManaged = "tools/net8.0/any/"
+)
+
+// Settings of the tool for both. SDKs before 10 know only version 1, and only programs that dotnet runs.
+const (
+	nativeSettings = `<?xml version="1.0" encoding="utf-8"?>
+<DotNetCliTool Version="2">
+  <Commands>
+    <Command Name="clrprof" EntryPoint="clrprof" Runner="executable" />
+  </Commands>
+</DotNetCliTool>
+`
+	managedSettings = `<?xml version="1.0" encoding="utf-8"?>
+<DotNetCliTool Version="1">
+  <Commands>
+    <Command Name="clrprof" EntryPoint="Clrprof.Launcher.dll" Runner="dotnet" />
+  </Commands>
+</DotNetCliTool>
+`
+	// runtimeConfig has the launcher start quickly, on whichever .NET from 8 on there is.
+	runtimeConfig = `{
+  "runtimeOptions": {
+    "tfm": "net8.0",
+    "framework": { "name": "Microsoft.NETCore.App", "version": "8.0.0" },
+    "rollForward": "Major",
+    "configProperties": { "System.Globalization.Invariant": true, "System.Runtime.TieredPGO": false }
+  }
+}
+`
+	contentTypes = `<?xml version="1.0" encoding="utf-8"?>
+<Types xmlns="http://schemas.openxmlformats.org/package/2006/content-types">
+  <Default Extension="rels" ContentType="application/vnd.openxmlformats-package.relationships+xml" />
+  <Default Extension="nuspec" ContentType="application/octet" />
+  <Default Extension="xml" ContentType="application/octet" />
+  <Default Extension="json" ContentType="application/octet" />
+  <Default Extension="dll" ContentType="application/octet" />
+  <Default Extension="md" ContentType="application/octet" />
+  <Default Extension="txt" ContentType="application/octet" />
+  <Override PartName="/tools/net10.0/linux-x64/clrprof" ContentType="application/octet" />
+</Types>
+`
+	relationships = `<?xml version="1.0" encoding="utf-8"?>
+<Relationships xmlns="http://schemas.openxmlformats.org/package/2006/relationships">
+  <Relationship Type="http://schemas.microsoft.com/packaging/2010/07/manifest" Target="/clrprof.nuspec" Id="R1" />
+</Relationships>
+`
+)
+
+// toolReadme is what a registry shows of the package.
+const toolReadme = `# clrprof
+
+An exact profiler for .NET on Linux: it counts every allocation, with its type, size, thread, stack and lifetime, or every
+call and its time.
+
+    dotnet tool install -g clrprof
+    clrprof run -- dotnet app.dll
+
+With the SDK of .NET 10, without installing it: ` + "`dnx clrprof run -- dotnet app.dll`" + `. Linux on x64, glibc or musl.
+`
+
+// dotnetTool writes the NuGet package of the tool.
+func (r *release) dotnetTool(binary []byte) error {
+	managed, err := os.ReadFile(launcher)
+	if err != nil {
+		return fmt.Errorf("reading the launcher: %w", err)
+	}
+	nuspec, err := r.nuspec()
+	if err != nil {
+		return err
+	}
+	licences, err := r.licences()
+	if err != nil {
+		return err
+	}
+	var notices bytes.Buffer
+	for _, l := range sorted(licences) {
+		fmt.Fprintf(&notices, "---- %s\n\n%s\n\n", strings.TrimPrefix(l.path, docFolder+"licences/"),
+			strings.TrimSpace(string(l.content)))
+	}
+	own, err := os.ReadFile("LICENSE")
+	if err != nil {
+		return fmt.Errorf("reading the licence: %w", err)
+	}
+	return r.writeZip("clrprof."+r.version+".nupkg", []file{
+		{path: "clrprof.nuspec", content: nuspec},
+		{path: "[Content_Types].xml", content: []byte(contentTypes)},
+		{path: "_rels/.rels", content: []byte(relationships)},
+		{path: "README.md", content: []byte(toolReadme)},
+		{path: "LICENSE.txt", content: own},
+		{path: "THIRD-PARTY-NOTICES.txt", content: notices.Bytes()},
+		{path: ofNative + "DotnetToolSettings.xml", content: []byte(nativeSettings)},
+		{path: ofNative + "clrprof", content: binary, mode: 0o755},
+		{path: ofManaged + "DotnetToolSettings.xml", content: []byte(managedSettings)},
+		{path: ofManaged + "Clrprof.Launcher.dll", content: managed},
+		{path: ofManaged + "Clrprof.Launcher.runtimeconfig.json", content: []byte(runtimeConfig)},
+	})
+}
+
+// nuspec returns the manifest of the package.
+func (r *release) nuspec() ([]byte, error) {
+	type packageType struct {
+		Name string `xml:"name,attr"`
+	}
+	type metadata struct {
+		ID      string `xml:"id"`
+		Version string `xml:"version"`
+		Authors string `xml:"authors"`
+		License struct {
+			Type string `xml:"type,attr"`
+			Is   string `xml:",chardata"`
+		} `xml:"license"`
+		ProjectURL  string        `xml:"projectUrl"`
+		Readme      string        `xml:"readme"`
+		Description string        `xml:"description"`
+		Tags        string        `xml:"tags"`
+		Types       []packageType `xml:"packageTypes>packageType"`
+		Repository  struct {
+			Type   string `xml:"type,attr"`
+			URL    string `xml:"url,attr"`
+			Commit string `xml:"commit,attr"`
+		} `xml:"repository"`
+	}
+	m := metadata{ID: "clrprof", Version: r.version, Authors: "The clrprof authors", ProjectURL: homepage,
+		Readme: "README.md", Description: description, Tags: "profiler allocations memory performance linux",
+		Types: []packageType{{"DotnetTool"}}}
+	m.License.Type, m.License.Is = "expression", "MIT"
+	m.Repository.Type, m.Repository.URL, m.Repository.Commit = "git", homepage, r.commit
+	b, err := xml.MarshalIndent(struct {
+		XMLName  xml.Name `xml:"http://schemas.microsoft.com/packaging/2013/05/nuspec.xsd package"`
+		Metadata metadata `xml:"metadata"`
+	}{Metadata: m}, "", "  ")
+	return append([]byte(xml.Header), append(b, '\n')...), err
+}
+
+// writeZip writes an archive that depends on nothing but its files and the time of the commit.
+func (r *release) writeZip(name string, files []file) error {
+	var b bytes.Buffer
+	archive := zip.NewWriter(&b)
+	archive.RegisterCompressor(zip.Deflate, func(w io.Writer) (io.WriteCloser, error) {
+		return flate.NewWriter(w, flate.BestCompression)
+	})
+	for _, f := range files {
+		h := &zip.FileHeader{Name: f.path, Method: zip.Deflate, Modified: r.time}
+		if f.mode == 0 {
+			f.mode = 0o644
+		}
+		h.SetMode(os.FileMode(f.mode))
+		w, err := archive.CreateHeader(h)
+		if err == nil {
+			_, err = w.Write(f.content)
+		}
+		if err != nil {
+			return fmt.Errorf("%s: %w", f.path, err)
+		}
+	}
+	if err := archive.Close(); err != nil {
+		return err
+	}
+	return r.write(name, b.Bytes())
+}
