@@ -326,7 +326,7 @@ static void one_of_each(void)
     check(f->header->runtime_major == 9 && f->header->runtime_build == 7, "runtime version");
     check(f->n_threads == 1, "%u threads", f->n_threads);
     check(fake.event_low == (ENABLE_OBJECT_ALLOCATED | MONITOR_OBJECT_ALLOCATED | MONITOR_THREADS | MONITOR_MODULE_LOADS |
-                              ENABLE_STACK_SNAPSHOT | MONITOR_JIT_COMPILATION /* see user_frames.c */) &&
+                              ENABLE_STACK_SNAPSHOT | MONITOR_JIT_COMPILATION /* see inlining_guard.c */) &&
               fake.event_high == HIGH_MONITOR_DYNAMIC_FUNCTION_UNLOADS,
           "event mask %x %x", fake.event_low, fake.event_high);
 }
@@ -1717,7 +1717,7 @@ int main(int n_arguments, char **arguments)
     agent_path = arguments[1];
     setenv("CLRPROF_MINE_FOLDER", "/srv/app", 1); /* the main assembly, with which the decision begins otherwise, is not made up */
     bool ok = true;
-    const struct scenario *lists[] = {scenarios, runtime_scenarios, lifetime_scenarios, time_scenarios, time_limit_scenarios, time_wait_scenarios, trace_scenarios, system_event_scenarios, cfi_scenarios, thread_scenarios, statics_scenarios, freestanding_scenarios};
+    const struct scenario *lists[] = {scenarios, runtime_scenarios, lifetime_scenarios, time_scenarios, time_limit_scenarios, time_wait_scenarios, trace_scenarios, system_event_scenarios, cfi_scenarios, thread_scenarios, statics_scenarios, managed_events_scenarios, samples_scenarios, freestanding_scenarios};
     for (size_t l = 0; l < sizeof lists / sizeof *lists; l++)
         for (const struct scenario *s = lists[l]; s->name != NULL; s++) {
             bool wanted = n_arguments == 3;

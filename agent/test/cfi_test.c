@@ -1,4 +1,4 @@
-/* Call-frame information: what cfi.c reads, where this program's own says what is known, and where it is damaged. */
+/* Call-frame information: what runtime_cfi.c reads, where this program's own says what is known, and where it is damaged. */
 #define _GNU_SOURCE
 #include "scenario.h"
 
@@ -8,7 +8,7 @@
 #include <string.h>
 
 /* The file itself, so that the test can put other memory in the place of the runtime's segments. */
-#include "../src/cfi.c"
+#include "../src/metadata/runtime_cfi.c"
 
 static void known_frames(void)
 {

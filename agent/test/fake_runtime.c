@@ -1069,12 +1069,42 @@ void fake_answer_import(uint32_t slot, void *function)
     import_answers[slot] = function;
 }
 
+static const struct fake_method *findable;
+
+static bool is_text(const utf16 *name, const char *text)
+{
+    while (*text != 0 && *name == (utf16)*text)
+        name++, text++;
+    return *text == 0 && *name == 0;
+}
+
+static hresult find_type(void *self, const utf16 *name, uint32_t enclosing, uint32_t *token)
+{
+    (void)self, (void)enclosing;
+    *token = findable->type->token;
+    return is_text(name, findable->type->name) && !call_fails() ? HR_OK : HR_FAIL;
+}
+
+static hresult find_method(void *self, uint32_t type, const utf16 *name, const uint8_t *signature, uint32_t bytes, uint32_t *token)
+{
+    (void)self, (void)signature, (void)bytes;
+    *token = findable->token;
+    return type == findable->type->token && is_text(name, findable->name) && !call_fails() ? HR_OK : HR_FAIL;
+}
+
+void fake_find(const struct fake_method *m)
+{
+    findable = m;
+    fake_answer_import(IMPORT_FIND_TYPE_DEF, (void *)find_type);
+    fake_answer_import(IMPORT_FIND_METHOD, (void *)find_method);
+}
+
 bool fake_call_fails(void)
 {
     return call_fails();
 }
 
-hresult fake_load(const char *agent)
+static void *load(const char *agent)
 {
     fill_tables();
     struct sigaction action = {.sa_sigaction = divided_by_zero, .sa_flags = SA_SIGINFO | SA_NODEFER};
@@ -1083,10 +1113,26 @@ hresult fake_load(const char *agent)
     if (library == NULL)
         fake_die("%s", dlerror());
     query_callbacks(library);
-    hresult hr = SLOT(callback, CALLBACK_INITIALIZE, void *)(callback, &info_object);
+    return library;
+}
+
+static hresult keep(void *library, hresult hr)
+{
     if (hr < 0)
         dlclose(library);
     return hr;
+}
+
+hresult fake_load(const char *agent)
+{
+    void *library = load(agent);
+    return keep(library, SLOT(callback, CALLBACK_INITIALIZE, void *)(callback, &info_object));
+}
+
+hresult fake_load_late(const char *agent, const void *said, uint32_t bytes)
+{
+    void *library = load(agent);
+    return keep(library, SLOT(callback, CALLBACK_INITIALIZE_FOR_ATTACH, void *, const void *, uint32_t)(callback, &info_object, said, bytes));
 }
 
 hresult fake_callback(uint32_t slot, uintptr_t argument)

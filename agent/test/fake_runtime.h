@@ -10,7 +10,7 @@
 #ifndef CLRPROF_FAKE_RUNTIME_H
 #define CLRPROF_FAKE_RUNTIME_H
 
-#include "../src/clr.h"
+#include "../src/core/profiler_api.h"
 
 #include <link.h>
 #include <pthread.h>
@@ -124,11 +124,13 @@ void fake_set_thread(uintptr_t managed); /* GetCurrentThreadID of this thread; 0
 /* ── loading ────────────────────────────────────────────────────────────────────────────────────────────────── */
 
 hresult fake_load(const char *agent); /* up to and with Initialize; a failure unloads the library, as the runtime does */
+hresult fake_load_late(const char *agent, const void *said, uint32_t bytes); /* the same with InitializeForAttach */
 hresult fake_callback(uint32_t slot, uintptr_t argument);
 void *fake_callbacks(void); /* the agent's object */
 extern __thread uintptr_t fake_block_frame; /* of GetNotifiedExceptionClauseInfo; 0: it says nothing */
 void fake_answer(uint32_t slot, void *function); /* of ICorProfilerInfo14, before fake_load */
 void fake_answer_import(uint32_t slot, void *function); /* of IMetaDataImport, likewise */
+void fake_find(const struct fake_method *m); /* its class and it are found by their names, before fake_load */
 bool fake_call_fails(void); /* is a call that a test answers one of those that are to fail? */
 hresult fake_callback_name(uintptr_t thread, uint32_t length, const utf16 *name);
 

@@ -2,7 +2,7 @@
 #define _GNU_SOURCE
 #include "scenario.h"
 
-#include "../src/freestanding.h"
+#include "../src/core/freestanding.h"
 
 #include <sys/stat.h>
 

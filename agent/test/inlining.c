@@ -1,10 +1,10 @@
-/* Reads what images say of inlining: what internal/probes tests agent/src/r2r.h with. Numbers are 32 bits, little-endian.
+/* Reads what images say of inlining: what internal/capture/probes tests agent/src/il/ready_to_run.h with. Numbers are 32 bits, little-endian.
  *
  * In: the size of an image as it is loaded, how many methods it has, the image, a byte of flags for each method and one before them.
  * Out: what kind of image it is, whether its list may lack something, the flags.
  *
  * Images and lists are in memory of just their size, so that a sanitizer sees what is read beside them. */
-#include "../src/r2r.h"
+#include "../src/il/ready_to_run.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -40,7 +40,7 @@ static struct heap_object heap[HEAP_OBJECTS];
 static uint32_t n_heap, n_collections, finished; /* objects; collections begun and ended */
 static uintptr_t areas[WIRE_GENERATION_COUNT], used[WIRE_GENERATION_COUNT];
 static uint64_t dead[WIRE_GENERATION_COUNT][2]; /* by what the model says: objects, bytes */
-static uint64_t freed[WIRE_GENERATION_COUNT][2]; /* of the objects that were alive when the end began, those that died afterwards: number and bytes */
+static uint64_t freed[WIRE_GENERATION_COUNT][2]; /* number and bytes of the objects that died after the program began to end, having been alive then */
 static bool small_only;
 static uint64_t points, kill_at; /* places in a collection; the one at which the process ends */
 
@@ -505,7 +505,7 @@ static void lives_untracked(void)
         check(e.dead[g][0] == dead[g][0], "generation %u: %llu objects are dead, want %llu", g, (unsigned long long)e.dead[g][0], (unsigned long long)dead[g][0]);
 }
 
-#define CHUNK_WORDS (1u << 19) /* of the shadow heap: see heap.h */
+#define CHUNK_WORDS (1u << 19) /* of the shadow heap: see shadow_heap.h */
 #define ENTRY_WORDS (CHUNK_WORDS + 1024u)
 #define PAGE_ENTRY_WORDS 32u /* of 8 entries */
 #define CHUNK_BYTES ((ENTRY_WORDS + CHUNK_WORDS / 1024u * PAGE_ENTRY_WORDS) * 4u)
@@ -987,27 +987,6 @@ static struct fake_class host;
 static struct fake_method stop;
 static struct fake_body stop_body;
 
-static bool is_text(const utf16 *name, const char *text)
-{
-    while (*text != 0 && *name == (utf16)*text)
-        name++, text++;
-    return *text == 0 && *name == 0;
-}
-
-static hresult find_type(void *self, const utf16 *name, uint32_t enclosing, uint32_t *token)
-{
-    (void)self, (void)enclosing;
-    *token = host.token;
-    return is_text(name, host.name) && !fake_call_fails() ? HR_OK : HR_FAIL;
-}
-
-static hresult find_method(void *self, uint32_t type, const utf16 *name, const uint8_t *signature, uint32_t bytes, uint32_t *token)
-{
-    (void)self, (void)signature, (void)bytes;
-    *token = stop.token;
-    return type == host.token && is_text(name, stop.name) && !fake_call_fails() ? HR_OK : HR_FAIL;
-}
-
 static void make_host(void)
 {
     struct fake_stack s = {2, 0, {&bodies[0], &bodies[2]}, 0};
@@ -1028,8 +1007,7 @@ static void live_with_host(uint32_t hosts)
     fake_class_init(&host, &hosting, "Microsoft.Extensions.Hosting.Internal.ApplicationLifetime", 24, 0);
     stop = (struct fake_method){.name = "StopApplication", .module = &hosting, .type = &host};
     fake_emit(&stop, &stop_body, FRAMED, -1);
-    fake_answer_import(IMPORT_FIND_TYPE_DEF, (void *)find_type);
-    fake_answer_import(IMPORT_FIND_METHOD, (void *)find_method);
+    fake_find(&stop);
     start_lifetime();
     AGENT(CALLBACK_MODULE_LOAD_FINISHED, uintptr_t, hresult)(fake_callbacks(), (uintptr_t)&app, HR_OK);
     AGENT(CALLBACK_MODULE_LOAD_FINISHED, uintptr_t, hresult)(fake_callbacks(), (uintptr_t)&hosting, HR_OK);

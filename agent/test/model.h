@@ -5,7 +5,7 @@
 #ifndef CLRPROF_MODEL_H
 #define CLRPROF_MODEL_H
 
-#include "../src/wire_gen.h"
+#include "../src/core/wire_gen.h"
 #include "fake_runtime.h"
 
 struct entry {

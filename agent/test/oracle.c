@@ -24,15 +24,15 @@
  *
  * The last walk is written to CLRPROF_WALK as lines "TYPE OBJECTS BYTES", TYPE being the agent's id. */
 #define _GNU_SOURCE
-#include "../src/allocations.h"
+#include "../src/heap/allocations.h"
 #include "../src/arch/arch.h"
-#include "../src/arena.h"
-#include "../src/heap.h"
-#include "../src/hooks.h"
-#include "../src/lifetime.h"
-#include "../src/names.h"
-#include "../src/reachable.h"
-#include "../src/threads.h"
+#include "../src/core/arena.h"
+#include "../src/heap/shadow_heap.h"
+#include "../src/calls/probe_overhead.h"
+#include "../src/heap/object_tracking.h"
+#include "../src/metadata/descriptions.h"
+#include "../src/heap/reachable.h"
+#include "../src/threads/threads.h"
 #include "oracle.h"
 
 #include <fcntl.h>

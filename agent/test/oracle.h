@@ -2,7 +2,7 @@
 #ifndef CLRPROF_ORACLE_H
 #define CLRPROF_ORACLE_H
 
-#include "../src/agent.h"
+#include "../src/core/agent.h"
 
 uint32_t oracle_event_mask(void);      /* more flags for SetEventMask2 */
 void oracle_install(void **callbacks); /* replaces callbacks as CLRPROF_VARIANT says */

@@ -1,12 +1,12 @@
-/* Whose code modules are: what internal/usercode tests the agent's rules with. Numbers are 32 bits, little-endian; a text is
+/* Whose code modules are: what internal/dotnet/usercode tests the agent's rules with. Numbers are 32 bits, little-endian; a text is
  * its size and its bytes.
  *
  * In: a kind. 0: forget all; 1: a deps.json, the path of a file beside it and the text; 2: a module, with its path, name,
  * company, the main assembly's path, the folder, and flags (1: in memory, 2: main assembly, 4: by a pattern).
  * Out: of a module the origin. */
-#include "../src/arena.h"
-#include "../src/map.h"
-#include "../src/origin.h"
+#include "../src/core/arena.h"
+#include "../src/core/hash_map.h"
+#include "../src/metadata/code_origin.h"
 
 #include <stdio.h>
 #include <stdlib.h>

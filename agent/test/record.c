@@ -1,5 +1,5 @@
 /* The variant "record": the product with lifetime, and beside it everything that it learns of the heap, written to the
- * file CLRPROF_RECORDING at the runtime's shutdown, in the format of internal/heap/encoding.go. Part of oracle.c.
+ * file CLRPROF_RECORDING at the runtime's shutdown, in the format of internal/testkit/heap/encoding.go. Part of oracle.c.
  *
  * What is recorded comes from the runtime and not from the agent: addresses, sizes (GetObjectSize2), frozen objects
  * (IsFrozenObject), bounds and ranges. Only the numbers of sites are the agent's.

@@ -2,16 +2,16 @@
  *
  *   replay DIRECTORY RECORDING…
  *
- * The format is that of internal/heap/encoding.go. Each recording is replayed in a process of its own, with its arena
+ * The format is that of internal/testkit/heap/encoding.go. Each recording is replayed in a process of its own, with its arena
  * in DIRECTORY/NAME, NAME being that of the recording. Linked with all of agent/src; the runtime is a table with three
  * functions, and the clock shows the time of the recording (build with -Dclock_gettime=replay_clock_gettime).
  *
  * With REPLAY_THREADS=N the ranges of each collection come from N threads at once, as with server GC. */
 #define _GNU_SOURCE
-#include "../src/arena.h"
-#include "../src/heap.h"
-#include "../src/lifetime.h"
-#include "../src/threads.h"
+#include "../src/core/arena.h"
+#include "../src/heap/shadow_heap.h"
+#include "../src/heap/object_tracking.h"
+#include "../src/threads/threads.h"
 
 #include <errno.h>
 #include <pthread.h>

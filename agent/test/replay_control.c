@@ -1,4 +1,4 @@
-/* Replays changes of what is recorded to the agent's real code (control.c), and says what an event would see.
+/* Replays changes of what is recorded to the agent's real code (recording_state.c), and says what an event would see.
  *
  *   replay_control DIRECTORY
  *
@@ -7,11 +7,11 @@
  * the process (LEVEL 0: 1 only inside of some, 2 also outside; else LEVEL 1 inside, 2 outside, OP 1 a thread more, 2 a thread less is in such a call), 0 nobody: an event, of which a line "OFF THREAD_OFF PAUSED LOSSES" is printed. The directory holds a control file.
  * The clock of time is that of the lines. The rest of the agent is here. */
 #define _GNU_SOURCE
-#include "../src/arena.h"
-#include "../src/calls.h"
-#include "../src/control.h"
-#include "../src/os.h"
-#include "../src/scopes.h"
+#include "../src/core/arena.h"
+#include "../src/calls/calls.h"
+#include "../src/control/recording_state.h"
+#include "../src/os/context_switch.h"
+#include "../src/probes/recording_scopes.h"
 
 #include <fcntl.h>
 #include <stdio.h>

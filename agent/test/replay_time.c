@@ -1,29 +1,29 @@
-/* Replays recordings of calls and exceptions to the agent's real code (time.c), which leaves its counters in an arena.
+/* Replays recordings of calls and exceptions to the agent's real code (call_stack.c), which leaves its counters in an arena.
  *
  *   replay_time DIRECTORY RECORDING…
  *
- * A recording is the header and the events of internal/timing/replay. Each is replayed in a process of its own, with its
- * arena in DIRECTORY/NAME, NAME being that of the recording. Linked with time.c and arena.c; the rest of the agent, the
+ * A recording is the header and the events of internal/testkit/timing/replay. Each is replayed in a process of its own, with its
+ * arena in DIRECTORY/NAME, NAME being that of the recording. Linked with call_stack.c and arena.c; the rest of the agent, the
  * clock and the operating system are here (build with -include replay_time.h).
  *
  * The clock also runs while the agent does things for itself, though it does not in the recording: that time must be in
  * no interval. The operating system sometimes raises a false alarm. */
 #define _GNU_SOURCE
-#include "../src/arena.h"
-#include "../src/calls.h"
-#include "../src/cfi.h"
-#include "../src/hooks.h"
-#include "../src/instrument.h"
-#include "../src/os.h"
-#include "../src/pauses.h"
-#include "../src/pins.h"
-#include "../src/probes.h"
-#include "../src/scopes.h"
-#include "../src/thread_sets.h"
-#include "../src/threads.h"
-#include "../src/timer.h"
-#include "../src/trace.h"
-#include "../src/watch.h"
+#include "../src/core/arena.h"
+#include "../src/calls/calls.h"
+#include "../src/metadata/runtime_cfi.h"
+#include "../src/calls/probe_overhead.h"
+#include "../src/filter/instrumentation.h"
+#include "../src/os/context_switch.h"
+#include "../src/calls/gc_waits.h"
+#include "../src/calls/exception_pins.h"
+#include "../src/probes/il_probes.h"
+#include "../src/probes/recording_scopes.h"
+#include "../src/threads/thread_sets.h"
+#include "../src/threads/threads.h"
+#include "../src/os/timer.h"
+#include "../src/calls/call_trace.h"
+#include "../src/control/collector_watch.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -182,6 +182,21 @@ void hooks_measure(struct timer *t, struct wire_timing *timings, struct wire_ove
     *out = (struct wire_overhead){.inside = head.inside, .outside = head.outside};
 }
 
+void hooks_prepare(void)
+{
+}
+
+void hooks_measure_again(struct timer *own)
+{
+    (void)own;
+}
+
+bool hooks_measure_themselves(const struct timer *t)
+{
+    (void)t;
+    return false;
+}
+
 void time_enter_slow(const struct method *m, uintptr_t sp)
 {
     time_enter_cold(m, sp);
@@ -223,7 +238,7 @@ uint32_t method_function(uintptr_t function_id)
     return methods[function_id].function;
 }
 
-/* RuntimeCode and RuntimeBytes of internal/timing. */
+/* RuntimeCode and RuntimeBytes of internal/testkit/timing. */
 bool cfi_is_runtime(uintptr_t address)
 {
     return address - UINT64_C(0x7d0000000000) < UINT64_C(0x10000000000);

@@ -1,4 +1,4 @@
-/* Rewrites bodies: what internal/probes tests the agent's rewriter with. Numbers are 32 bits, little-endian.
+/* Rewrites bodies: what internal/capture/probes tests the agent's rewriter with. Numbers are 32 bits, little-endian.
  *
  * In: the size of a body, which calls get probes (0: none, n: about one of n), whether offsets are wanted, the number of
  * effects that follow the body, or MADE_UP, the body, and of each effect the instruction, the token, and what it takes, gives, and whether
@@ -7,7 +7,7 @@
  * bytes of the new code.
  *
  * Bodies are in memory of just their size, so that a sanitizer sees what is read or written beside them. */
-#include "../src/il.h"
+#include "../src/il/il.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-/* Scenarios of what is the runtime's own among what a program runs: managed helpers, and the table in which boxes.c
+/* Scenarios of what is the runtime's own among what a program runs: managed helpers, and the table in which box_reporting.c
  * looks for a function. */
 #define _GNU_SOURCE
 #include "fake_calls.h"
@@ -189,7 +189,7 @@ static void scopes_impossible(void)
 
 /* ── boxes ──────────────────────────────────────────────────────────────────────────────────────────────────── */
 
-/* A module of the loader as boxes.c sees it: pages of read-only data, of RELRO, and of what can be written. Its code is that of
+/* A module of the loader as box_reporting.c sees it: pages of read-only data, of RELRO, and of what can be written. Its code is that of
  * this program, which has the functions of ICorProfilerInfo. */
 #define PAGE 4096u
 #define NAME "InternalAllocNoChecks_FastPath"

@@ -36,7 +36,7 @@ struct scenario {
 };
 extern const struct scenario lifetime_scenarios[];
 extern const struct scenario runtime_scenarios[], cfi_scenarios[];
-extern const struct scenario thread_scenarios[], statics_scenarios[], freestanding_scenarios[];
+extern const struct scenario thread_scenarios[], statics_scenarios[], freestanding_scenarios[], managed_events_scenarios[], samples_scenarios[];
 extern const struct scenario time_scenarios[], time_limit_scenarios[], time_wait_scenarios[], trace_scenarios[], system_event_scenarios[];
 
 extern const char *agent_path;

@@ -155,7 +155,7 @@ static void take_snapshot(void)
     AGENT(CALLBACK_GC_FINISHED)(fake_callbacks());
 }
 
-struct row { /* of the file, as snapshot.c describes it */
+struct row { /* of the file, as heap_snapshot.c describes it */
     uint64_t slot, object;
     uint32_t type, field, of_thread, length;
 };
@@ -244,9 +244,8 @@ static struct {
     struct fake_class after; /* the fifth word of a class of this runtime is that around it */
 } made;
 
-static void statics_of_instance(void)
+static void make_instance(void)
 {
-    start();
     fake_class_init(&made.class, &app, "App.Generic`1", 24, 0);
     made.class.arguments[0] = &text;
     made.class.n_arguments = 1;
@@ -254,7 +253,7 @@ static void statics_of_instance(void)
     loaded(&made.class, HR_OK);
     made.after = holder;
     made.class.enclosing = &made.after;
-    for (uint32_t i = 0; i < 2; i++)
+    for (uint32_t i = 0; i < 3; i++)
         made.descs[i].class_id = id;
     made.descs[0].token_and_kind = 0x01000000u | 0; /* static */
     made.descs[0].offset_and_type = 0x12u << 27 | 8;
@@ -265,10 +264,90 @@ static void statics_of_instance(void)
     made.before[2] = (uintptr_t)made.descs;
     made.before[3] = (uintptr_t)made.statics;
     made.before[5] = id;
+}
+
+static void statics_of_instance(void)
+{
+    start();
+    make_instance();
     take_snapshot();
     struct found s = read_snapshot(1);
     check(s.complete && s.n == 2 && s.objects == 0x333 && s.left_out == 0, "%u fields, objects %llx, %llu classes left out", s.n, (unsigned long long)s.objects,
           (unsigned long long)s.left_out);
+}
+
+/* A thread as .NET 9 and later have it: a word of it points to where its static fields are, in an array of arrays. */
+struct made_thread {
+    uintptr_t words[64];
+    uintptr_t data[4];   /* numbers, the array of arrays, those of classes that can be unloaded, the thread */
+    uintptr_t arrays[5]; /* class, length, elements */
+    uintptr_t fields[4];
+};
+#define ARRAY_CLASS 0xA88A4u
+
+static void make_thread(struct made_thread *t, uintptr_t object)
+{
+    t->words[9] = (uintptr_t)t->fields; /* what does not name the thread is no such thing */
+    t->words[40] = (uintptr_t)t->data;
+    t->data[1] = (uintptr_t)t->arrays;
+    t->data[3] = (uintptr_t)t;
+    t->arrays[0] = t->fields[0] = ARRAY_CLASS;
+    t->arrays[1] = 3;
+    t->arrays[4] = (uintptr_t)t->fields;
+    t->fields[1] = 2;
+    t->fields[3] = object;
+    AGENT(CALLBACK_THREAD_CREATED, uintptr_t)(fake_callbacks(), (uintptr_t)t);
+}
+
+/* Two threads have the field; one has not begun, and four have not what the runtime has at these places. */
+static void statics_of_instance_of_threads(void)
+{
+    static struct made_thread begun[2], not_begun, short_arrays, no_fields, short_fields, other_class;
+    start();
+    make_instance();
+    made.descs[2].token_and_kind = 0x03000000u | OF_THREAD; /* static, of threads */
+    made.descs[2].offset_and_type = 0x12u << 27 | 24;
+    made.before[1] = (uintptr_t)4 << 32 | UINT32_MAX; /* the array's fifth word; it has no fields without references */
+    AGENT(CALLBACK_THREAD_CREATED, uintptr_t)(fake_callbacks(), (uintptr_t)&not_begun);
+    make_thread(&begun[0], 0x7000);
+    make_thread(&begun[1], 0x80000);
+    make_thread(&short_arrays, 0x900000);
+    short_arrays.arrays[1] = 2;
+    make_thread(&no_fields, 0xA000000);
+    no_fields.arrays[4] = 0;
+    make_thread(&short_fields, 0xB0000000);
+    short_fields.fields[1] = 1;
+    make_thread(&other_class, 0xC00000000);
+    other_class.fields[0]++;
+    take_snapshot();
+    struct found s = read_snapshot(1);
+    check(s.complete && s.n == 4 && s.of_thread == 2 && s.objects == 0x333 + 0x87000 && s.left_out == 0, "%u fields, %u of threads, objects %llx, %llu classes left out", s.n, s.of_thread,
+          (unsigned long long)s.objects, (unsigned long long)s.left_out);
+}
+
+static void instance_with_index(uint32_t index, uint32_t left_out)
+{
+    static struct made_thread begun;
+    start();
+    make_instance();
+    made.descs[2].token_and_kind = 0x03000000u | OF_THREAD;
+    made.descs[2].offset_and_type = 0x12u << 27 | 24;
+    made.before[1] = (uintptr_t)index << 32;
+    make_thread(&begun, 0x7000);
+    take_snapshot();
+    struct found s = read_snapshot(1);
+    check(s.complete && s.n == 2 && s.left_out == left_out, "%u fields, %llu classes left out", s.n, (unsigned long long)s.left_out);
+}
+
+/* Fields of a class that can be unloaded are elsewhere, and not known. */
+static void statics_of_collectible_instance(void)
+{
+    instance_with_index(1u << 24 | 4, 1);
+}
+
+static void statics_of_no_thread_yet(void)
+{
+    instance_with_index(UINT32_MAX, 0);
 }
 
 static int statics_fail_step(uint64_t n)
@@ -295,6 +374,9 @@ const struct scenario statics_scenarios[] = {
     {"statics_reported", statics_reported},
     {"statics_unloaded", statics_unloaded},
     {"statics_of_instance", statics_of_instance},
+    {"statics_of_instance_of_threads", statics_of_instance_of_threads},
+    {"statics_of_collectible_instance", statics_of_collectible_instance},
+    {"statics_of_no_thread_yet", statics_of_no_thread_yet},
     {"statics_fail", statics_fail},
     {NULL, NULL},
 };

@@ -1,5 +1,5 @@
 /* Scenarios of many short threads: what each costs, and what becomes of those that share ids (thread_sets.c). And of agents
- * whose collector is gone (watch.c). */
+ * whose collector is gone (collector_watch.c). */
 #define _GNU_SOURCE
 #include "fake_calls.h"
 #include "scenario.h"
@@ -32,7 +32,7 @@ static struct fake_method root, methods[STACKS];
 static struct fake_body root_body, bodies[STACKS];
 static uint64_t *steps, most_first, most_steps;
 
-static void start(void)
+static void make_program(void)
 {
     static char names[CLASSES + STACKS][16];
     fake_class_init(&program, &app, "App.Program", 24, 0);
@@ -48,9 +48,19 @@ static void start(void)
         fake_emit(&methods[i], &bodies[i], FRAMED, -1);
     }
     fake_set_thread(0);
-    check(fake_load(agent_path) == HR_OK, "the agent was refused");
+}
+
+static void count_steps(void)
+{
     fake_set_thread(0x1000);
     steps = dlsym(dlopen(agent_path, RTLD_LAZY | RTLD_NOLOAD), "clrprof_steps");
+}
+
+static void start(void)
+{
+    make_program();
+    check(fake_load(agent_path) == HR_OK, "the agent was refused");
+    count_steps();
 }
 
 static void allocate_each(void *data, bool in_handler)
@@ -414,12 +424,12 @@ static void meters(void)
 
 /* Threads that run are readers; who stops them waits until they are outside of the agent. */
 static pthread_rwlock_t running = PTHREAD_RWLOCK_WRITER_NONRECURSIVE_INITIALIZER_NP;
-static uint32_t stops, calm;
+static uint32_t stops, calm, cannot_stop;
 
 static hresult stop_threads(void *self)
 {
     (void)self;
-    if (stops++ % 3 == 1)
+    if (stops++ % 3 == 1 || __atomic_load_n(&cannot_stop, __ATOMIC_ACQUIRE) != 0)
         return (hresult)0x80131388; /* another suspension is in progress */
     pthread_rwlock_wrlock(&running);
     return HR_OK;
@@ -642,6 +652,28 @@ static void dormant(void)
     fake.objects = fake.bytes = 0; /* for those who compare */
 }
 
+/* As long as the runtime does not stop its threads, a recording does not end, and the file says what it waits for. */
+static void dormant_leaves_late(void)
+{
+    if (THREAD_SANITIZER)
+        return; /* as in dormant */
+    struct wire_control_header *control;
+    struct wire_dormant *place = start_dormant(&control);
+    int fd = lock_directory();
+    attach(place, WIRE_DATA_MEMORY);
+    check(place->leaving == 0, "a recording that begins waits for %u", place->leaving);
+    allocate_more();
+    __atomic_store_n(&cannot_stop, 1, __ATOMIC_RELEASE);
+    ask_to_let_go(control);
+    await(&place->leaving, WIRE_LEAVING_THREADS);
+    check(place->state == WIRE_DORMANT_LEAVING && is_mapped(".arena"), "state %u while its threads run", place->state);
+    __atomic_store_n(&cannot_stop, 0, __ATOMIC_RELEASE);
+    await(&place->state, WIRE_DORMANT_WAITING);
+    check(place->leaving == 0 && !is_mapped(".arena"), "it waits for %u afterwards", place->leaving);
+    close(fd);
+    fake_callback(CALLBACK_SHUTDOWN, 0);
+}
+
 /* A thread for which there is no room ends in the middle of a recording, and its memory, with the agent's variables in it, is gone before
  * that ends. */
 static void dormant_thread_without_room(void)
@@ -691,31 +723,294 @@ static bool is_refused(const struct fake_method *caller, const struct fake_metho
     return should == 0;
 }
 
-/* What is compiled decides, not the function that has the call: a method that is made at run time gets none of the user's functions, also
- * where one of the framework's functions calls them. */
+static uint32_t detaches;
+static hresult detach_answer;
+
+static hresult request_detach(void *self, uint32_t ms)
+{
+    (void)self, (void)ms;
+    __atomic_fetch_add(&detaches, 1, __ATOMIC_SEQ_CST);
+    return detach_answer;
+}
+
+static struct fake_class huge;
+
+static uint64_t sampled_keywords;
+static uint32_t sampled_level, sessions;
+
+static hresult start_samples(void *self, uint32_t n, const struct clr_event_provider *providers, int32_t rundown, uint64_t *made)
+{
+    (void)self, (void)rundown;
+    check(n == 1, "%u providers", n);
+    sampled_keywords = providers->keywords;
+    sampled_level = providers->level;
+    *made = __atomic_add_fetch(&sessions, 1, __ATOMIC_SEQ_CST);
+    return HR_OK;
+}
+
+static hresult stop_samples(void *self, uint64_t session)
+{
+    (void)self;
+    check(session == sessions, "session %llu is stopped", (unsigned long long)session);
+    sessions = 0;
+    return HR_OK;
+}
+
+struct told { /* events of AllocationSampled */
+    const struct fake_class *class;
+    uint32_t n, heap, cut; /* cut: so many bytes are missing */
+    uint64_t bytes;
+};
+
+static void tell(void *data, bool in_handler)
+{
+    (void)in_handler;
+    const struct told *t = data;
+    struct __attribute__((packed)) {
+        uint32_t heap;
+        uint16_t clr;
+        uint64_t class;
+        uint16_t name[2];
+        uint64_t object, bytes, at;
+    } e = {t->heap, 0, (uintptr_t)t->class, {'T', 0}, 0x10000, t->bytes, 0};
+    for (uint32_t i = 0; i < t->n; i++, e.object += 128) {
+        pthread_rwlock_rdlock(&running);
+        void *agent = fake_callbacks();
+        SLOT(agent, CALLBACK_EVENT_DELIVERED, uintptr_t, uint32_t, uint32_t, uint32_t, const uint8_t *, uint32_t, const void *, const void *, const void *,
+             uintptr_t, uint32_t, const uintptr_t *)(agent, 1, 303, 0, 0, NULL, (uint32_t)sizeof e - t->cut, &e, NULL, NULL, 0, 0, NULL);
+        pthread_rwlock_unlock(&running);
+    }
+}
+
+static void allocate_huge(void *data, bool in_handler)
+{
+    (void)in_handler;
+    for (uint32_t i = 0; i < *(const uint32_t *)data; i++)
+        fake_allocate(&huge, 0);
+}
+
+/* A recording of a process into which the agent was loaded late: small objects are reported too, as where another profiler wants them. */
+static void record_late(struct wire_dormant *place, struct wire_control_header *control, uint32_t n, uint32_t asked)
+{
+    struct fake_stack s = {.n = 2, .bodies = {&root_body, &bodies[0]}};
+    attach(place, WIRE_DATA_MEMORY);
+    check((fake.event_low & (ENABLE_OBJECT_ALLOCATED | MONITOR_OBJECT_ALLOCATED)) == 0 && (fake.event_high & HIGH_MONITOR_LARGE_OBJECTS) != 0,
+          "it asks for %x, %x", fake.event_low, fake.event_high);
+    allocate_more();
+    fake_run(&s, allocate_huge, &n);
+    ask_to_let_go(control);
+    await(&detaches, asked);
+}
+
+/* By the runtime's events small objects are counted as often as each sample stands for, with stack, type and thread; what is no event is lost,
+ * and what is on the large object heap is left to ObjectAllocated. */
+static void late_samples(void)
+{
+    if (THREAD_SANITIZER)
+        return; /* as in dormant */
+    static uint8_t said[WIRE_LOAD_BYTES + 4200] = {WIRE_DATA_MEMORY};
+    const uint32_t objects_of_24_bytes = 4267; /* 1/(1-(1-1/102,400)^24), rounded */
+    fake.has_info12 = true;
+    fake.major = 10;
+    fake_class_init(&huge, &app, "App.Huge", 85000, 0);
+    fake_answer(INFO_SUSPEND_RUNTIME, (void *)stop_threads);
+    fake_answer(INFO_RESUME_RUNTIME, (void *)resume_threads);
+    fake_answer(INFO_SET_EVENT_MASK2, (void *)set_events);
+    fake_answer(INFO_REQUEST_DETACH, (void *)request_detach);
+    fake_answer(INFO_EVENT_PIPE_START_SESSION, (void *)start_samples);
+    fake_answer(INFO_EVENT_PIPE_STOP_SESSION, (void *)stop_samples);
+    make_program();
+    uint32_t bytes = WIRE_LOAD_BYTES + (uint32_t)strlen(strcpy((char *)said + WIRE_LOAD_BYTES, directory));
+    check(fake_load_late(agent_path, said, bytes + 1) == HR_OK, "InitializeForAttach");
+    struct wire_control_header *control = make_control_file();
+    struct wire_dormant *place = find_place();
+    int fd = lock_directory();
+    detach_answer = (hresult)0x80131370;
+    attach(place, WIRE_DATA_MEMORY | WIRE_DATA_SAMPLED);
+    check(sessions == 1 && sampled_keywords == (UINT64_C(0x80000000000) | 1) && sampled_level == 4, "%u sessions, keywords %llx, level %u", sessions,
+          (unsigned long long)sampled_keywords, sampled_level);
+    struct entries model = {0}, found = {0};
+    static struct fake_stack s; /* not on the stack that is copied */
+    for (uint32_t k = 0; k < STACKS; k++) {
+        s = (struct fake_stack){.n = 2, .bodies = {&root_body, &bodies[k]}, .repeat = 3 * k};
+        struct told t = {&classes[k % CLASSES], k + 1, 0, 0, 24};
+        fake_run(&s, tell, &t);
+        model_add(&model, &s, false, t.class, false, t.n * objects_of_24_bytes, t.n * objects_of_24_bytes * 24);
+    }
+    s = (struct fake_stack){.n = 2, .bodies = {&root_body, &bodies[0]}};
+    fake_run(&s, tell, &(struct told){&huge, 5, 1, 0, 85000});
+    fake_run(&s, tell, &(struct told){&classes[0], 7, 0, 9, 24});
+    fake_run(&s, allocate_huge, &(uint32_t){3});
+    model_add(&model, &s, false, &huge, false, 3, 3 * 85000);
+    ask_to_let_go(control);
+    await(&place->state, WIRE_DORMANT_WAITING);
+    struct arena_facts *f = arena_read(directory, &found);
+    check(sessions == 0 && f->header->sampler == WIRE_SAMPLER_RANDOM, "%u sessions are left, sampler %u", sessions, f->header->sampler);
+    check(f->header->losses[WIRE_LOSS_SAMPLES].events == 7, "%llu samples are lost of 7", (unsigned long long)f->header->losses[WIRE_LOSS_SAMPLES].events);
+    check(model_compare(&model, &found, true) == 0, "the samples are others");
+    close(fd);
+    fake_callback(CALLBACK_SHUTDOWN, 0);
+    fake.objects = fake.bytes = 0;
+}
+
+/* The runtime is asked to let the agent go; if it does not, the agent stays, and can be asked again. */
+static void late(void)
+{
+    if (THREAD_SANITIZER)
+        return; /* as in dormant */
+    static uint8_t said[WIRE_LOAD_BYTES + 4200] = {WIRE_DATA_MEMORY};
+    fake_class_init(&huge, &app, "App.Huge", 85000, 0);
+    fake_answer(INFO_SUSPEND_RUNTIME, (void *)stop_threads);
+    fake_answer(INFO_RESUME_RUNTIME, (void *)resume_threads);
+    fake_answer(INFO_SET_EVENT_MASK2, (void *)set_events);
+    fake_answer(INFO_REQUEST_DETACH, (void *)request_detach);
+    make_program();
+    uint32_t bytes = WIRE_LOAD_BYTES + (uint32_t)strlen(strcpy((char *)said + WIRE_LOAD_BYTES, directory));
+    check(fake_load_late(agent_path, said, bytes) < 0, "it takes a path without an end");
+    check(fake_load_late(agent_path, said, WIRE_LOAD_BYTES) < 0, "it takes no path");
+    hresult hr = fake_load_late(agent_path, said, bytes + 1);
+    check(hr == HR_OK && fake.event_low == 0 && fake.event_high == 0, "InitializeForAttach: %x; it asks for %x", (unsigned)hr, fake.event_low);
+    count_steps();
+    struct wire_control_header *control = make_control_file();
+    struct wire_dormant *place = find_place();
+    int fd = lock_directory();
+    detach_answer = (hresult)0x80131370; /* it cannot */
+    record_late(place, control, 7, 1);
+    await(&place->state, WIRE_DORMANT_WAITING);
+    check(counted() == 7, "%llu objects of 7", (unsigned long long)counted());
+    remove_arena();
+    detach_answer = HR_OK;
+    record_late(place, control, 3, 2);
+    await(&place->state, WIRE_DORMANT_LEAVING);
+    check(counted() == 3, "%llu objects of 3", (unsigned long long)counted());
+    fake_callback(CALLBACK_DETACH_SUCCEEDED, 0);
+    check(place->state == WIRE_DORMANT_GONE && find_place() == NULL, "state %u when it has left", place->state);
+    remove_arena();
+    check(fake_load_late(agent_path, said, bytes + 1) == HR_OK && find_place() != NULL, "it does not come back");
+    place = find_place();
+    place->data = 0;
+    ask_for(&place->requests);
+    await(&detaches, 3);
+    fake_callback(CALLBACK_DETACH_SUCCEEDED, 0);
+    check(find_place() == NULL, "asked to leave, it has left a file");
+    close(fd);
+    fake.objects = fake.bytes = 0;
+}
+
+/* What dormant_inlining and those after it compile. */
+static struct fake_module shared = {"/usr/dotnet/shared/Microsoft.NETCore.App/10.0.0/Linq.dll", "Linq.dll", MODULE_FLAG_DISK, NULL, false};
+static const struct fake_method user = {.name = "User", .module = &app, .token = 0x06000001}, theirs = {.name = "Theirs", .module = &shared, .token = 0x06000002};
+static const struct fake_method made = {.name = "made", .dynamic = true};
+static const struct fake_method stub = {.name = "stub", .module = &shared, .token = 0x06000000}; /* made at run time as well, in a module */
+
+/* So many methods are compiled in each other's compilations. */
+static __attribute__((noinline)) void compile_nested(uint32_t n)
+{
+    call_back(CALLBACK_DYNAMIC_JIT_STARTED, &made, NULL, NULL);
+    if (n > 1)
+        compile_nested(n - 1);
+    check(is_refused(&theirs, &user) && !is_refused(&theirs, &theirs), "%u compilations in the %uth", n - 1, 21 - n);
+    call_back(CALLBACK_DYNAMIC_JIT_FINISHED, &made, NULL, NULL);
+}
+
+static __attribute__((noinline)) void compile_stub(void)
+{
+    volatile uint8_t deeper[64];
+    deeper[0] = 1;
+    call_back(CALLBACK_JIT_STARTED, &stub, NULL, NULL);
+    check(is_refused(&stub, &user) && !is_refused(&stub, &theirs), "a method without a token");
+    call_back(CALLBACK_JIT_FINISHED, &stub, NULL, NULL);
+    deeper[1] = deeper[0];
+}
+
+/* The method that is compiled decides, not the inlinee's direct caller: a method that is made at run time gets none of the user's functions
+ * inlined, not even through one of the framework's functions; and neither does a compilation whose beginning was not reported. */
 static void dormant_inlining(void)
 {
-    static struct fake_module shared = {"/usr/dotnet/shared/Microsoft.NETCore.App/10.0.0/Linq.dll", "Linq.dll", MODULE_FLAG_DISK, NULL, false};
-    static const struct fake_method user = {.name = "User", .module = &app, .token = 0x06000001}, theirs = {.name = "Theirs", .module = &shared, .token = 0x06000002};
-    static const struct fake_method made = {.name = "made", .dynamic = true};
     struct wire_control_header *control;
     struct wire_dormant *place = start_dormant(&control);
     check(is_refused(&made, &user) && !is_refused(&made, &theirs), "a method that is made at run time");
-    check(!is_refused(&theirs, &user) && !is_refused(&user, &user), "methods that can be compiled again");
+    check(is_refused(&theirs, &user) && is_refused(&user, &user), "a compilation that was not seen to begin");
+    call_back(CALLBACK_JIT_STARTED, &theirs, NULL, NULL);
+    check(!is_refused(&theirs, &user) && !is_refused(&user, &user), "a method that can be compiled again");
+    call_back(CALLBACK_JIT_FINISHED, &theirs, NULL, NULL);
     call_back(CALLBACK_JIT_STARTED, &user, NULL, NULL);
-    call_back(CALLBACK_DYNAMIC_JIT_STARTED, &made, NULL, NULL);
-    check(is_refused(&theirs, &user) && !is_refused(&theirs, &theirs), "what the framework's function calls there");
-    call_back(CALLBACK_DYNAMIC_JIT_FINISHED, &made, NULL, NULL);
+    compile_stub();
+    compile_nested(1);
     check(!is_refused(&theirs, &user), "the compilation in which there was another one");
-    for (uint32_t i = 0; i < 20; i++)
-        call_back(CALLBACK_DYNAMIC_JIT_STARTED, &made, NULL, NULL);
-    check(!is_refused(&theirs, &theirs), "more compilations in each other than are known");
-    for (uint32_t i = 0; i < 20; i++)
-        call_back(CALLBACK_DYNAMIC_JIT_FINISHED, &made, NULL, NULL);
-    check(!is_refused(&theirs, &user), "after them");
+    compile_nested(20);
+    check(!is_refused(&theirs, &user), "after more compilations in each other than are followed");
     call_back(CALLBACK_JIT_FINISHED, &user, NULL, NULL);
     fake_callback(CALLBACK_SHUTDOWN, 0);
     check(place->state == WIRE_DORMANT_ENDED, "state %u", place->state);
+}
+
+static __attribute__((noinline)) void fail_to_compile(void)
+{
+    volatile uint8_t deeper[256];
+    deeper[0] = 1;
+    call_back(CALLBACK_DYNAMIC_JIT_STARTED, &made, NULL, NULL);
+    deeper[1] = deeper[0];
+}
+
+static void *fail_and_end(void *unused)
+{
+    fail_to_compile();
+    return unused;
+}
+
+/* The runtime does not report the end of a compilation that fails: it is forgotten when the thread compiles something else, or has ended. */
+static void dormant_inlining_fails(void)
+{
+    struct wire_control_header *control;
+    struct wire_dormant *place = start_dormant(&control);
+    for (uint32_t i = 0; i < 20; i++)
+        fail_to_compile();
+    call_back(CALLBACK_JIT_STARTED, &user, NULL, NULL);
+    check(!is_refused(&theirs, &user), "after compilations that failed");
+    call_back(CALLBACK_JIT_FINISHED, &user, NULL, NULL);
+    for (uint32_t i = 0; i < 600; i++) { /* more than can compile at once */
+        pthread_t thread;
+        if (pthread_create(&thread, NULL, fail_and_end, NULL) != 0)
+            fake_die("no thread");
+        pthread_join(thread, NULL);
+    }
+    call_back(CALLBACK_JIT_STARTED, &user, NULL, NULL);
+    check(!is_refused(&theirs, &user), "after threads that ended in compilations that failed");
+    call_back(CALLBACK_JIT_FINISHED, &user, NULL, NULL);
+    fake_callback(CALLBACK_SHUTDOWN, 0);
+    check(place->state == WIRE_DORMANT_ENDED, "state %u", place->state);
+}
+
+static __attribute__((noinline)) void compile_within(void)
+{
+    volatile uint8_t deeper[64];
+    deeper[0] = 1;
+    call_back(CALLBACK_JIT_STARTED, &theirs, NULL, NULL);
+    fake_clock.base += 200;
+    call_back(CALLBACK_JIT_FINISHED, &theirs, NULL, NULL);
+    deeper[1] = deeper[0];
+}
+
+/* Compilations that fail, nested in others and more of them than there are places, take neither places nor time from later ones. */
+static void compilations_fail(void)
+{
+    fake_clock.on = true;
+    start();
+    for (uint32_t i = 0; i < 300; i++)
+        fail_to_compile();
+    call_back(CALLBACK_JIT_STARTED, &user, NULL, NULL);
+    fake_clock.base += 1000;
+    fail_to_compile();
+    compile_within();
+    fail_to_compile();
+    fake_clock.base += 30;
+    call_back(CALLBACK_JIT_FINISHED, &user, NULL, NULL);
+    struct entries found = {0};
+    const struct wire_header *h = arena_read(directory, &found)->header;
+    check(h->compiled == 2 && h->compiled_ns == 1230, "%llu methods in %llu ns", (unsigned long long)h->compiled, (unsigned long long)h->compiled_ns);
+    check(h->compiled_missed == 0, "%llu methods had no place", (unsigned long long)h->compiled_missed);
+    fake_callback(CALLBACK_SHUTDOWN, 0);
 }
 
 const struct scenario thread_scenarios[] = {
@@ -723,7 +1018,12 @@ const struct scenario thread_scenarios[] = {
     {"marks_end_slices", marks_end_slices},
     {"meters", meters},
     {"dormant", dormant},
+    {"dormant_leaves_late", dormant_leaves_late},
+    {"late", late},
+    {"late_samples", late_samples},
     {"dormant_inlining", dormant_inlining},
+    {"dormant_inlining_fails", dormant_inlining_fails},
+    {"compilations_fail", compilations_fail},
     {"dormant_thread_without_room", dormant_thread_without_room},
     {"collector_ended", collector_ended},
     {"collector_killed", collector_killed},

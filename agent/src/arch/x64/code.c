@@ -1,14 +1,14 @@
 /* x64: what the agent reads from machine code, the prologues that the JIT writes.
  *
  * Two kinds of managed functions break the chain of frame pointers, and for each the size of a frame shows where the
- * missing return address is (for the runtime's own stubs see cfi.c):
+ * missing return address is (for the runtime's own stubs see runtime_cfi.c):
  *  - functions without a frame pointer (regalloc.cpp: small, no EH, no loops, at most one call): the caller of such a
  *    function is not on the chain;
  *  - OSR variants: the optimised code goes on where the first version stopped, and lays its frame on top of the first
  *    version's, which it leaves as it is. The pair at its frame pointer holds the frame pointer of the *caller* of the
  *    first version, and as return address a place inside the first version. The real one is above the frame of
  *    the first version. */
-#include "../arch.h"
+#include "arch/arch.h"
 
 #include <string.h>
 

@@ -2,7 +2,7 @@
 #ifndef CLRPROF_MACHINE_H
 #define CLRPROF_MACHINE_H
 
-#include "../../agent.h"
+#include "core/agent.h"
 
 #include <emmintrin.h>
 
@@ -17,6 +17,7 @@
 #define MACHINE_CLOCK WIRE_CLOCK_TSC
 #define machine_ticks() __builtin_ia32_rdtsc()
 
+#define MACHINE_READS_COUNTERS 1
 /* One of the processor's counters, of so many bits, where the kernel lets user mode read them; it counts up from a negative number. */
 static inline uint64_t machine_counter(uint32_t number, uint32_t width)
 {
@@ -31,11 +32,15 @@ static inline uint64_t machine_counter(uint32_t number, uint32_t width)
 #define CACHE_LINE 64u
 #define ADDRESS_BITS 47 /* of a program */
 #define PAGE ((uintptr_t)4096)
+#define PAGES_ARE_SO true
 
 static inline void machine_flush(const void *line)
 {
     __builtin_ia32_clflush(line);
 }
+
+/* Stores come in the order in which they stand. */
+#define ADD_BEHIND(counter, n) ((counter) += (n))
 
 /* Two words of a stack, and whether they are as they were. All bits of PAIRS_SAME are set as long as each pair was the expected one. */
 typedef __m128i word_pair;
@@ -71,6 +76,20 @@ READS_STACK static inline word_pair pair_still(word_pair same, uintptr_t address
 /* The caller's stack pointer of a function with the frame pointer fp. */
 #define CALLER_SP(fp) ((fp) + 16)
 #define FRAME_POINTER(sp) ((sp) - 16) /* and back */
+#define KNOWN_BY_CALLER 1 /* what a function calls has the function's own stack pointer for its caller's */
+
+static inline uintptr_t return_slot_of(uintptr_t sp, uintptr_t ip, uintptr_t low)
+{
+    (void)ip;
+    (void)low;
+    return RETURN_SLOT(sp);
+}
+
+/* The runtime reports the stack pointer of the function whose block is about to run: below those of its callers, above what it called. */
+static inline uintptr_t frame_of_clause(uintptr_t reported)
+{
+    return reported;
+}
 
 /* Where a signal handler's frame (pair at fp, return address = signal return) keeps what it interrupted: struct
  * rt_sigframe of the kernel, a ucontext behind the return address; gregs[15] is rsp, gregs[16] rip. */
@@ -90,6 +109,7 @@ READS_STACK static inline word_pair pair_still(word_pair same, uintptr_t address
 #define CFI_STACK_POINTER 7u
 #define CFI_RETURN 16u
 #define CFI_RETURN_BYTES 8
+#define CFI_SHOWS_RETURN 1
 
 /* ── rseq ───────────────────────────────────────────────────────────────────────────────────────────────────── */
 

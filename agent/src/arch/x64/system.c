@@ -1,5 +1,5 @@
 /* x64: what the processor and the kernel say. */
-#include "../arch.h"
+#include "arch/arch.h"
 
 #include <signal.h>
 #include <sys/syscall.h>
