@@ -31,7 +31,7 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/clrprof/clrprof/internal/dotnettest"
+	"github.com/clrprof/clrprof/internal/testkit/dotnettest"
 )
 
 func main() {
@@ -79,7 +79,7 @@ func run(rounds int, out, only string) error {
 	var text bytes.Buffer
 	b := &bench{dotnet: in, rounds: rounds, dir: dir, oracle: filepath.Join(dir, "oracle.so"),
 		out: io.MultiWriter(os.Stdout, &text)}
-	for path, to := range map[string]*string{"internal/agentbin/lib/libclrprof-linux-x64.so": &b.product,
+	for path, to := range map[string]*string{"internal/capture/agentbin/lib/libclrprof-linux-x64.so": &b.product,
 		"bin/clrprof": &b.clrprof} {
 		if *to, err = filepath.Abs(path); err != nil {
 			return err
@@ -114,12 +114,12 @@ func run(rounds int, out, only string) error {
 
 // buildOracle compiles the agent's variants for measurements with the flags of the product.
 func (b *bench) buildOracle() error {
-	sources, err := filepath.Glob("agent/src/*.c")
+	sources, err := filepath.Glob("agent/src/*/*.c")
 	if err != nil {
 		return err
 	}
 	args := append(
-		strings.Fields("-std=c11 -O2 -g -fno-tree-slp-vectorize -fPIC -fvisibility=hidden -fno-omit-frame-pointer "+
+		strings.Fields("-std=c11 -Iagent/src -O2 -g -fno-tree-slp-vectorize -fPIC -fvisibility=hidden -fno-omit-frame-pointer "+
 			"-fstack-protector-strong -fcf-protection=none -DCLRPROF_ORACLE -shared -nostdlib -o "+b.oracle+" agent/test/oracle.c"), sources...)
 	if text, err := exec.Command("gcc", args...).CombinedOutput(); err != nil {
 		return fmt.Errorf("compile the agent's variants: %w: %s", err, text)

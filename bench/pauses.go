@@ -3,7 +3,7 @@ package main
 import (
 	"fmt"
 
-	"github.com/clrprof/clrprof/internal/dotnettest"
+	"github.com/clrprof/clrprof/internal/testkit/dotnettest"
 )
 
 // pausesWays are what the program of the pauses runs with; the first is the measure.

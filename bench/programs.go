@@ -10,7 +10,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/clrprof/clrprof/internal/dotnettest"
+	"github.com/clrprof/clrprof/internal/testkit/dotnettest"
 )
 
 const lines = 50_000 // of the source that Roslyn compiles

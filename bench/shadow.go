@@ -10,9 +10,9 @@ import (
 	"strings"
 	"time"
 
-	"github.com/clrprof/clrprof/internal/arena"
-	"github.com/clrprof/clrprof/internal/dotnettest"
-	"github.com/clrprof/clrprof/internal/heap"
+	"github.com/clrprof/clrprof/internal/capture/arena"
+	"github.com/clrprof/clrprof/internal/testkit/dotnettest"
+	"github.com/clrprof/clrprof/internal/testkit/heap"
 	"github.com/clrprof/clrprof/internal/wire"
 )
 
@@ -28,7 +28,7 @@ func (b *bench) shadow() error {
 	}
 	fmt.Fprintf(b.out, "\n## The shadow of the heap\n\nThe program of the pauses. Seconds to follow a recording of "+
 		"it, reading included: with a table of objects that is sorted and "+
-		"searched (internal/heap), and by the agent's own code. Counters and bytes: what is reported of each collection.\n\n"+
+		"searched (internal/testkit/heap), and by the agent's own code. Counters and bytes: what is reported of each collection.\n\n"+
 		"| alive | events | table | shadow | counters | bytes |\n| ---: | ---: | ---: | ---: | ---: | ---: |\n")
 	for _, live := range []string{"100000", "1000000"} {
 		table, shadow, events, err := b.follow(dll, live)
@@ -57,11 +57,11 @@ func (b *bench) replay() string { return filepath.Join(b.dir, "replay") }
 
 // buildReplay compiles the agent with the runtime that replays recordings.
 func (b *bench) buildReplay() error {
-	sources, err := filepath.Glob("agent/src/*.c")
+	sources, err := filepath.Glob("agent/src/*/*.c")
 	if err != nil {
 		return err
 	}
-	args := append(strings.Fields("-std=c11 -O2 -fno-tree-slp-vectorize -fno-omit-frame-pointer -pthread "+
+	args := append(strings.Fields("-std=c11 -Iagent/src -O2 -fno-tree-slp-vectorize -fno-omit-frame-pointer -pthread "+
 		"-Dclock_gettime=replay_clock_gettime -o "+b.replay()+
 		" agent/test/replay.c"), sources...)
 	if text, err := exec.Command("gcc", args...).CombinedOutput(); err != nil {

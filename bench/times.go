@@ -11,7 +11,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/clrprof/clrprof/internal/dotnettest"
+	"github.com/clrprof/clrprof/internal/testkit/dotnettest"
 )
 
 // timedLines is how long the source is that Roslyn compiles under --time: its calls reach the agent's limit of a

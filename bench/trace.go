@@ -6,7 +6,7 @@ import (
 	"path/filepath"
 	"slices"
 
-	"github.com/clrprof/clrprof/internal/dotnettest"
+	"github.com/clrprof/clrprof/internal/testkit/dotnettest"
 )
 
 // tracedWays are recordings of the same calls. One whose limit is small counts nearly all events as lost.

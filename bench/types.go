@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/clrprof/clrprof/internal/dotnettest"
+	"github.com/clrprof/clrprof/internal/testkit/dotnettest"
 )
 
 // typesWays are what the pauses of a program with many types are measured with; the first is the measure.

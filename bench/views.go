@@ -12,10 +12,10 @@ import (
 	"strings"
 	"syscall"
 
+	"github.com/clrprof/clrprof/internal/analysis/rules"
 	q "github.com/clrprof/clrprof/internal/quantity"
-	"github.com/clrprof/clrprof/internal/rules"
 	"github.com/clrprof/clrprof/internal/session"
-	"github.com/clrprof/clrprof/internal/session/sessiontest"
+	"github.com/clrprof/clrprof/internal/testkit/sessiontest"
 )
 
 // million is the session that the goals of views, filters, comparisons and exports are about.

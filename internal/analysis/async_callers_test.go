@@ -7,10 +7,10 @@ import (
 
 	"pgregory.net/rapid"
 
-	"github.com/clrprof/clrprof/internal/differ"
 	q "github.com/clrprof/clrprof/internal/quantity"
 	"github.com/clrprof/clrprof/internal/session"
-	"github.com/clrprof/clrprof/internal/session/sessiontest"
+	"github.com/clrprof/clrprof/internal/testkit/differ"
+	"github.com/clrprof/clrprof/internal/testkit/sessiontest"
 )
 
 // logicalSum is what was done at one place of logical trees.

@@ -3,16 +3,17 @@ package analysis
 import (
 	"slices"
 
-	"github.com/clrprof/clrprof/internal/calltree"
+	"github.com/clrprof/clrprof/internal/analysis/calltree"
 	q "github.com/clrprof/clrprof/internal/quantity"
 	"github.com/clrprof/clrprof/internal/session"
 )
 
 // slack is by how much a total may differ from the sum of its single calls, of which the smallest and the largest are
 // recorded. The agent takes the whole overhead out of each call as far as it goes; a timing's is taken out of the
-// timing's sum, and of application time only that of intervals which count there. The rest is rounding.
+// timing's sum, and of application time only that of intervals which count there. For sums it is what was measured
+// while the program ran; for single calls, before. The rest is rounding.
 type slack struct {
-	clipped q.Nanoseconds // overhead that did not go out of elapsed time
+	clipped q.Nanoseconds // overhead that did not go out of elapsed time, or that sums and single calls differ by
 	loose   q.Nanoseconds // the same of application time, and what is spared there
 	timings q.Count       // each is rounded by up to 1 ns
 	// each of the agent's timings, which may be as many, loses up to 1 ns when ticks become nanoseconds
@@ -54,8 +55,9 @@ func (c *checker) extremes(d *Data, whole []measured) error {
 	own := make([]slack, all.Len())
 	for i := range whole {
 		m, path := &whole[i], all.Of[d.timingNode[i]]
-		t := m.correct(processOf(probes, d.threadProcess[d.timingThread[i]]))
-		own[path] = own[path].Add(slack{t.clipped, t.loose, 1, m.ended + m.made})
+		p := processOf(probes, d.threadProcess[d.timingThread[i]])
+		t, moved := m.correct(p), scale(m.ended, p.movedInside)+scale(m.made, p.movedOutside)
+		own[path] = own[path].Add(slack{t.clipped + moved, t.loose + moved, 1, m.ended + m.made})
 	}
 	inclusive := calltree.Inclusive(all.Tree, own)
 	paths := times.onPaths(all.Tree, all.Of)

@@ -23,7 +23,10 @@ func (c *checker) lifetimes(s *session.Session, d *Data, derived *session.Derive
 		return err
 	}
 	c.lifetimesAgree(v, derived)
-	l := &lifetimeTables{cut: map[session.ProcessID]bool{}}
+	l := &lifetimeTables{cut: map[session.ProcessID]bool{}, sampled: map[session.ProcessID]bool{}}
+	for _, p := range d.Processes {
+		l.sampled[p.ID] = p.Sampler != ""
+	}
 	if err := l.read(s); err != nil {
 		return err
 	}
@@ -52,6 +55,7 @@ type lifetimeTables struct {
 	survivals   []session.Survival
 	roots       []session.Root
 	cut         map[session.ProcessID]bool // what is known of these ends within a collection, or before its end
+	sampled     map[session.ProcessID]bool
 }
 
 func (l *lifetimeTables) read(s *session.Session) error {
@@ -218,7 +222,11 @@ func (c *checker) collections(d *Data, v *Lifetimes, l *lifetimeTables) {
 	processes := v.Processes()
 	for _, p := range d.Processes {
 		for g, dead := range processes[p.ID].Dead {
-			if want := found[key{p.ID, int64(g)}]; dead != want && p.EndState == session.EndExited && !l.cut[p.ID] {
+			want := found[key{p.ID, int64(g)}]
+			if l.sampled[p.ID] && (dead.Allocations > want.Allocations || dead.Bytes > want.Bytes) {
+				c.add("collections", "process %d: the sites have more dead in generation %d than the collections", p.ID, g)
+			}
+			if dead != want && p.EndState == session.EndExited && !l.cut[p.ID] && !l.sampled[p.ID] {
 				c.add("collections",
 					"process %d: the sites have %d objects and %d bytes dead in generation %d, the collections "+
 						"%d and %d",
@@ -351,7 +359,11 @@ func (c *checker) reasons(d *Data, l *lifetimeTables) {
 		survived[g.GC] = survived[g.GC].Add(g.Before).Sub(g.Dead)
 	}
 	for _, g := range l.gcs {
-		if e, ok := explained[g.ID]; ok && e != survived[g.ID] && !l.cut[g.Process] {
+		e, ok := explained[g.ID]
+		if rest := survived[g.ID].Sub(e); l.sampled[g.Process] && rest.Allocations >= 0 && rest.Bytes >= 0 {
+			continue // samples without a site yet are not explained
+		}
+		if ok && e != survived[g.ID] && !l.cut[g.Process] {
 			c.add("survivors", "collection %d of process %d: %d objects and %d bytes survived, %d and %d are explained",
 				g.Number, g.Process, survived[g.ID].Allocations, survived[g.ID].Bytes, e.Allocations, e.Bytes)
 		}

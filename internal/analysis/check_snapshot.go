@@ -40,7 +40,47 @@ func (c *checker) snapshots(s *session.Session, d *Data) error {
 	if err := c.snapshotStatics(s, of, types); err != nil {
 		return err
 	}
+	if err := c.snapshotHolders(s, of, types); err != nil {
+		return err
+	}
 	return c.snapshotPaths(s, of)
+}
+
+// snapshotHolders checks that each object of a type has a holder, and that static fields are there. Sessions that were
+// made before have no holders.
+func (c *checker) snapshotHolders(s *session.Session, of map[session.ProcessID]*session.Snapshot,
+	types []session.SnapshotType) error {
+	list, err := s.SnapshotHolders()
+	if err != nil || len(list) == 0 {
+		return err
+	}
+	statics, err := ReadStatics(s)
+	if err != nil {
+		return err
+	}
+	type key struct {
+		process session.ProcessID
+		typ     session.TypeID
+	}
+	sums, has := map[key]q.Amount{}, map[session.ProcessID]bool{}
+	for _, h := range list {
+		k := key{h.Process, h.Type}
+		sums[k], has[h.Process] = sums[k].Add(h.Amount), true
+		if of[h.Process] == nil {
+			c.add("references", "process %d has holders and no snapshot", h.Process)
+		}
+		isThere := h.Static == 0 || statics.Field(h.Process, h.Static) != nil
+		if (h.Kind == session.HolderStatic) != (h.Static != 0) || !isThere {
+			c.add("references", "static field %d holds objects of type %d and is not there", h.Static, h.Type)
+		}
+	}
+	for _, t := range types {
+		if sum := sums[key{t.Process, t.Type}]; has[t.Process] && sum != t.Amount {
+			c.add("snapshots", "of type %d %d objects have a holder, and there are %d", t.Type, sum.Allocations,
+				t.Allocations)
+		}
+	}
+	return nil
 }
 
 // snapshotStatics checks that what refers to static fields refers to those of its process, and that they retain no more

@@ -12,9 +12,9 @@ import (
 	"zombiezen.com/go/sqlite"
 	"zombiezen.com/go/sqlite/sqlitex"
 
-	"github.com/clrprof/clrprof/internal/differ"
 	"github.com/clrprof/clrprof/internal/session"
-	"github.com/clrprof/clrprof/internal/session/sessiontest"
+	"github.com/clrprof/clrprof/internal/testkit/differ"
+	"github.com/clrprof/clrprof/internal/testkit/sessiontest"
 )
 
 func TestCheckAcceptsRandomSessions(t *testing.T) {
@@ -132,6 +132,9 @@ func TestCheckFindsSnapshots(t *testing.T) {
 		{"snapshots", "UPDATE snapshot_path SET static_id = 2 WHERE static_id = 1"},
 		{"references", "UPDATE snapshot_type SET static_id = 2 WHERE static_id = 1"},
 		{"references", "UPDATE snapshot_static SET process_id = 2"},
+		{"references", "UPDATE snapshot_holder SET process_id = 2"},
+		{"references", "UPDATE snapshot_holder SET static_id = 7"},
+		{"snapshots", "UPDATE snapshot_holder SET objects = objects + 1"},
 		{"references", "UPDATE snapshot SET process_id = 2"},
 		{"references", "UPDATE snapshot_type SET process_id = 2"},
 		{"references", "UPDATE snapshot_root SET process_id = 2"},

@@ -3,7 +3,7 @@ package analysis
 import (
 	"math"
 
-	"github.com/clrprof/clrprof/internal/calltree"
+	"github.com/clrprof/clrprof/internal/analysis/calltree"
 	q "github.com/clrprof/clrprof/internal/quantity"
 	"github.com/clrprof/clrprof/internal/session"
 )
@@ -36,6 +36,11 @@ func (c *checker) timings(d *Data) {
 			math.IsInf(t.Inside+t.Outside+t.Uncertain, 1) {
 			c.add("timings", "process %d: %d ticks per second, probes of %g and %g ns", t.Process, t.TicksPerSec,
 				t.Inside, t.Outside)
+		}
+		if !(t.Measured >= 0 && t.Least >= 0 && t.Least <= t.Most && t.FirstInside >= 0 && t.FirstOutside >= 0) ||
+			math.IsInf(t.Most+t.FirstInside+t.FirstOutside, 1) {
+			c.add("timings", "process %d: probes measured %d times, from %g to %g ns, first %g and %g", t.Process,
+				t.Measured, t.Least, t.Most, t.FirstInside, t.FirstOutside)
 		}
 	}
 	at := newIndex(d.Processes, func(r *session.Process) session.ProcessID { return r.ID })

@@ -8,9 +8,9 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 	"pgregory.net/rapid"
 
-	"github.com/clrprof/clrprof/internal/differ"
 	"github.com/clrprof/clrprof/internal/session"
-	"github.com/clrprof/clrprof/internal/session/sessiontest"
+	"github.com/clrprof/clrprof/internal/testkit/differ"
+	"github.com/clrprof/clrprof/internal/testkit/sessiontest"
 )
 
 func TestCheckAcceptsRandomTimes(t *testing.T) {
@@ -42,10 +42,12 @@ func TestCheckFindsTimes(t *testing.T) {
 		{"references", "DELETE FROM process_time"},
 		{"references", "INSERT INTO process_time SELECT 9, clock, ticks_per_second, instrument, mechanism, gap_ns, " +
 			"inside_ns, outside_ns, cold_inside_ns, cold_outside_ns, agent_time_ns, ready_measured, probes, uncertain_ns, " +
-			"gc_pauses, gc_paused_ns, gc_longest_ns FROM process_time"},
+			"gc_pauses, gc_paused_ns, gc_longest_ns, measured, least_ns, most_ns, first_inside_ns, first_outside_ns " +
+			"FROM process_time"},
 		{"owners", "UPDATE thread SET process_id = 2 WHERE id = 1"},
 		{"timings", "UPDATE process_time SET inside_ns = -1"},
 		{"timings", "UPDATE process_time SET ticks_per_second = 0"},
+		{"timings", "UPDATE process_time SET measured = 1, least_ns = 2, most_ns = 1"},
 		{"timings", "UPDATE timing SET node_id = (SELECT node_id FROM timing WHERE id = 1)"},
 		{"timings", "UPDATE timing_value SET waited_ns = elapsed_ns + 1"},
 		{"timings", "UPDATE timing_value SET faults = -1"},

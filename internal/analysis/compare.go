@@ -33,6 +33,7 @@ type Change struct {
 	Function     string // of a site: the function that allocates
 	Namespace    string // of what Name names: a function, or a type
 	Within       string // of a site: the namespace of Function
+	OldName      string // what a function with this code was called in the old session; "": as now
 	InOld, InNew bool   // has a value there
 	Old, New     int64  // of several runs the mean
 
@@ -40,6 +41,7 @@ type Change struct {
 	described bool       // it is known what it is about
 	runs      [2][]int64 // by side
 	moved     bool
+	renamed   bool
 	stack     func([]byte) []byte
 }
 
@@ -83,6 +85,7 @@ type Comparison struct {
 	// Changes are what differs, those beyond the spread of runs first, then the greatest difference. The order of those
 	// that differ as much is that of their names, where At was asked for one of them.
 	Changes []Change
+	Notes   []string // what is left out, in sentences
 	sums    [2]int64
 	about   func(*Change) // says what a change is about
 }
@@ -133,7 +136,11 @@ const (
 	SubjectType
 	SubjectModule
 	SubjectThread
+	SubjectOther // what is called as it is: a route, a kind of collection, a rule
 )
+
+// ComparedRules is the view of rules: those who know them compare their rows.
+const ComparedRules = "rules"
 
 // Subject returns what the names of the changes name.
 func (c *Comparison) Subject() Subject {
@@ -144,6 +151,8 @@ func (c *Comparison) Subject() Subject {
 		return SubjectModule
 	case "threads":
 		return SubjectThread
+	case comparedEndpoints, comparedGCs, ComparedRules:
+		return SubjectOther
 	}
 	return SubjectFunction
 }
@@ -151,13 +160,15 @@ func (c *Comparison) Subject() Subject {
 // HasLines reports whether the changes are those of places in the source.
 func (c *Comparison) HasLines() bool { return hasLines(c.View) }
 
-func hasLines(view string) bool { return view == "lines" || view == "sites" }
+func hasLines(view string) bool { return view == "lines" || view == "sites" || view == ComparedRules }
 
 // HasStacks reports whether the changes are those of stacks.
 func (c *Comparison) HasStacks() bool { return c.View == "sites" || c.View == "calltree" }
 
 // HasModules reports whether the changes are those of code, or of types, which are in modules.
-func (c *Comparison) HasModules() bool { return c.View != "threads" }
+func (c *Comparison) HasModules() bool {
+	return c.View != "threads" && c.View != comparedGCs && c.View != ComparedRules
+}
 
 // comparedColumn is a column that can be compared.
 type comparedColumn struct {
@@ -166,6 +177,8 @@ type comparedColumn struct {
 	amount    func(q.Amounts) int64
 	ends      func(Lifetime) int64
 	value     func(session.TimeValue) int64
+	gcs       func(session.GC, session.GCGeneration) int64 // of collections: what they have of a generation
+	once      bool                                         // gcs has it of the collection, whatever it collected
 }
 
 // amountColumns are columns of memory, timeColumns of times, as views have them.
@@ -248,6 +261,9 @@ var comparedViews = []comparedView{
 	{"lifetime", lifetimeColumns()},
 	{"threads", slices.Concat(threadColumns, typeColumns[:1],
 		[]comparedColumn{{key: "allocations", unit: "count", amount: amountColumns[1].amount}})},
+	{comparedTests, entryColumns},
+	{comparedEndpoints, entryColumns},
+	{comparedGCs, gcColumns},
 }
 
 // ComparedViews returns the names of the views that can be compared, the default first.
@@ -271,8 +287,15 @@ func ComparedColumns(all ...*Source) ([]ComparedView, error) {
 	if err != nil {
 		return nil, err
 	}
+	lacked, err := lackedEntries(all)
+	if err != nil {
+		return nil, err
+	}
 	var out []ComparedView
 	for _, v := range comparedViews {
+		if lacked[v.name] {
+			continue
+		}
 		one := ComparedView{Name: v.name}
 		for i := range v.columns {
 			if !slices.ContainsFunc(has, func(d dataSets) bool { return !d.has(&v.columns[i]) }) {
@@ -288,8 +311,8 @@ func ComparedColumns(all ...*Source) ([]ComparedView, error) {
 
 // Compare compares a column of a view ("": the first that all sessions have) by the keys of its rows. Of several
 // sessions on a side, runs of one program, the mean counts. Errors are a *TermError for a view or column, ErrNoTime,
-// ErrNoMemory, ErrNoLifetime, ErrNoTimeSelected or ErrNothingInCommon where a session does not have it, and those of
-// reading.
+// ErrNoMemory, ErrNoLifetime, ErrNoTimeSelected, ErrNoEntries or ErrNothingInCommon where a session does not have it,
+// and those of reading.
 func Compare(from, to []*Source, view, column string) (*Comparison, error) {
 	c, err := findColumn(slices.Concat(from, to), view, column)
 	if err != nil {
@@ -314,17 +337,22 @@ func Compare(from, to []*Source, view, column string) (*Comparison, error) {
 			all = append(all, run)
 		}
 	}
+	out.finish(keys, all)
+	return out, nil
+}
+
+// finish adds the values of the runs, and orders what differs.
+func (c *Comparison) finish(keys *comparedKeys, all []comparedRun) {
 	most := 0
 	for i := range all {
 		most = max(most, len(all[i].values))
 	}
-	out.addAll(int32(most), keys, all)
-	for n := range out.Runs {
-		out.sums[n] /= int64(out.Runs[n])
+	c.addAll(int32(most), keys, all)
+	for n := range c.Runs {
+		c.sums[n] /= int64(c.Runs[n])
 	}
-	out.Old, out.New = out.sums[0], out.sums[1]
-	out.sort()
-	return out, nil
+	c.Old, c.New = c.sums[0], c.sums[1]
+	c.sort()
 }
 
 // sort orders the changes by how much they differ. They are large: what orders them is looked at beside them.
@@ -419,15 +447,18 @@ func (c *Comparison) tell(x *Change, keys *comparedKeys, all []comparedRun) {
 	for last > 0 && all[last].of(n).first == 0 {
 		last--
 	}
-	moved, oldLine := false, int64(0)
+	moved, oldLine, oldName := false, int64(0), ""
 	for i := range all {
 		r := &all[i]
 		v := r.of(n)
 		if v.first == 0 {
 			continue
 		}
-		if i == last || c.HasLines() {
+		if i == last || c.HasLines() || r.side == 0 && c.Subject() == SubjectFunction && oldName == "" {
 			*x = r.describe(v.first - 1)
+		}
+		if r.side == 0 && x.renamed && oldName == "" {
+			oldName = x.Name
 		}
 		if moved = moved || x.moved; r.side == 0 && oldLine == 0 {
 			oldLine = x.Line
@@ -436,17 +467,29 @@ func (c *Comparison) tell(x *Change, keys *comparedKeys, all []comparedRun) {
 	x.number, x.runs, x.InOld, x.InNew = n, values.runs, values.InOld, values.InNew
 	x.Old, x.New = values.Old, values.New
 	x.Key, x.moved, x.OldLine = keys.text(n), moved, oldLine
+	if x.Name != oldName {
+		x.OldName = oldName
+	}
 }
 
 // findColumn finds a column of a view that all sessions have.
 func findColumn(all []*Source, view, column string) (*comparedColumn, error) {
 	at := slices.IndexFunc(comparedViews, func(v comparedView) bool { return v.name == view })
 	if at < 0 {
-		return nil, &TermError{What: "view to compare", Text: view, Names: ComparedViews()}
+		return nil, &TermError{What: "view to compare", Text: view, Names: append(ComparedViews(), ComparedRules)}
 	}
 	has, err := dataSetsOf(all)
 	if err != nil {
 		return nil, err
+	}
+	if _, isOfEntries := entryKinds[view]; isOfEntries {
+		lacked, err := lackedEntries(all)
+		if err != nil {
+			return nil, err
+		}
+		if lacked[view] {
+			return nil, fmt.Errorf("%s: %w", view, ErrNoEntries)
+		}
 	}
 	var names []string
 	var missing error
@@ -467,7 +510,7 @@ func findColumn(all []*Source, view, column string) (*comparedColumn, error) {
 	switch {
 	case column != "":
 		return nil, &TermError{What: "column", Text: column, Names: names}
-	case view == "lifetime": // it has columns of one kind
+	case view == "lifetime", view == comparedGCs: // it has columns of one kind
 		return nil, missing
 	}
 	return nil, nothingInCommon(all, has)
@@ -508,6 +551,9 @@ type dataSets struct {
 }
 
 func (d dataSets) has(c *comparedColumn) bool {
+	if c.gcs != nil {
+		return d.lifetimes
+	}
 	return c.time && d.time || !c.time && d.memory && (c.ends == nil || d.lifetimes)
 }
 
@@ -518,7 +564,7 @@ func (c *comparedColumn) missing(in dataSets) error {
 		return ErrNoTimeSelected
 	case c.time:
 		return ErrNoTime
-	case c.ends != nil:
+	case c.ends != nil, c.gcs != nil:
 		return ErrNoLifetime
 	}
 	return ErrNoMemory

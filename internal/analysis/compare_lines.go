@@ -9,20 +9,21 @@ import (
 // mostAligned bounds the work of matching the lines of a function: lines of one session times lines of the other.
 const mostAligned = 1 << 22
 
-// comparedLine is a line of a function.
+// comparedLine is a line of a function, with all that the symbols have on it.
 type comparedLine struct {
-	at       int32 // position
-	distance int64 // from the function's first line
-	does     int32 // the number of what it does; 0: nothing is known
+	at       []int32 // positions
+	distance int64   // from the function's first line
+	does     int32   // the number of what it does; 0: nothing is known
 }
 
 // alignLines gives lines the keys that they have in the first session.
 //
 // A line is named by its function and how far it is from the function's first line. If a function was written anew that
 // says nothing. So its lines are also compared by what they do: which types are allocated there, and which functions
-// called. If in the order of the source more lines do the same than at the same distance, the lines have moved, and
-// those that do the same are the same. Other lines of such a function are new, or gone. In modules that are the same
-// build no line has moved.
+// called. If in the order of the source more lines do the same than at the same distance, the lines have moved: lines
+// that do the same are matched. Lines between two matched ones are matched, as changed, if a part of what they do is
+// the same, or if they are as far from one of the two. All other lines of the function are new, or gone. In modules
+// that are the same build no line has moved.
 func alignLines(all []*comparedSource) error {
 	anew := rebuilt(all)
 	first, done := all[0], &doings{}
@@ -36,13 +37,13 @@ func alignLines(all []*comparedSource) error {
 		if err != nil {
 			return err
 		}
-		for at, lines := range v.linesByFunction(anew, v.whatLinesDo(d, anew, done)) {
+		for at, lines := range v.linesByFunction(anew, v.whatLinesDo(d, anew, done), done) {
 			key := v.keys.Function(int(at))
 			others := theirs[key]
 			switch {
 			case i > 0 && len(others) > 0:
-				v.align(lines, first, others)
-			case i == 0 && (others == nil || lines[0].at < others[0].at):
+				v.align(lines, first, others, done)
+			case i == 0 && (others == nil || lines[0].at[0] < others[0].at[0]):
 				theirs[key] = lines
 			}
 		}
@@ -74,22 +75,30 @@ func rebuilt(all []*comparedSource) map[string]bool {
 
 // linesByFunction returns the lines of functions of some modules, with what they do, by position, in the order of the
 // source.
-func (v *comparedSource) linesByFunction(of map[string]bool, does []int32) map[int32][]comparedLine {
+func (v *comparedSource) linesByFunction(of map[string]bool, does []int32, n *doings) map[int32][]comparedLine {
 	d := v.data
-	out := map[int32][]comparedLine{}
+	points := map[int32][]comparedLine{}
 	for i := range d.Lines {
 		l := &d.Lines[i]
 		pos, ok := v.functions.find(l.Function)
 		if !ok || pos < 0 || !of[v.moduleName(d.Functions[pos].Module)] {
 			continue
 		}
-		out[pos] = append(out[pos], comparedLine{int32(i), l.LineBegin - d.Functions[pos].Line, does[i]})
+		points[pos] = append(points[pos], comparedLine{[]int32{int32(i)}, l.LineBegin - d.Functions[pos].Line, does[i]})
 	}
-	for _, lines := range out {
-		slices.SortStableFunc(lines, func(a, b comparedLine) int {
-			x, y := &d.Lines[a.at], &d.Lines[b.at]
-			return cmp.Or(cmp.Compare(x.LineBegin, y.LineBegin), cmp.Compare(x.ColumnBegin, y.ColumnBegin))
-		})
+	out := map[int32][]comparedLine{}
+	for pos, of := range points {
+		slices.SortStableFunc(of, func(a, b comparedLine) int { return cmp.Compare(a.distance, b.distance) })
+		lines := of[:0]
+		for _, p := range of {
+			if last := len(lines) - 1; last >= 0 && lines[last].distance == p.distance {
+				lines[last].at = append(lines[last].at, p.at...)
+				lines[last].does = n.both(lines[last].does, p.does)
+			} else {
+				lines = append(lines, p)
+			}
+		}
+		out[pos] = lines
 	}
 	return out
 }
@@ -112,6 +121,54 @@ func (n *doings) number(codes []int32) int32 {
 		text = binary.LittleEndian.AppendUint32(text, uint32(c))
 	}
 	return n.sets.number(string(text)) + 1
+}
+
+// codes returns what a number stands for, sorted.
+func (n *doings) codes(does int32) []int32 {
+	if does == 0 {
+		return nil
+	}
+	text := []byte(n.sets.list[does-1])
+	out := make([]int32, 0, len(text)/4)
+	for ; len(text) > 0; text = text[4:] {
+		out = append(out, int32(binary.LittleEndian.Uint32(text)))
+	}
+	return out
+}
+
+// both returns the number of what two lines do together.
+func (n *doings) both(a, b int32) int32 {
+	if a == b || b == 0 {
+		return a
+	}
+	all := append(n.codes(a), n.codes(b)...)
+	slices.Sort(all)
+	return n.number(slices.Compact(all))
+}
+
+// codesOf returns what each of several lines does.
+func (n *doings) codesOf(lines []comparedLine) [][]int32 {
+	out := make([][]int32, len(lines))
+	for i := range lines {
+		out[i] = n.codes(lines[i].does)
+	}
+	return out
+}
+
+// shared returns how many elements are in both of two sorted lists.
+func shared(x, y []int32) int32 {
+	out := int32(0)
+	for len(x) > 0 && len(y) > 0 {
+		switch cmp.Compare(x[0], y[0]) {
+		case 0:
+			x, y, out = x[1:], y[1:], out+1
+		case -1:
+			x = x[1:]
+		default:
+			y = y[1:]
+		}
+	}
+	return out
 }
 
 // whatLinesDo returns the number of what each line of some modules does.
@@ -171,7 +228,7 @@ func (v *comparedSource) nodeLines(d *Data, of map[string]bool) []int32 {
 }
 
 // align matches the lines of a function with those of another session, and takes their keys.
-func (v *comparedSource) align(mine []comparedLine, other *comparedSource, theirs []comparedLine) {
+func (v *comparedSource) align(mine []comparedLine, other *comparedSource, theirs []comparedLine, n *doings) {
 	if len(mine)*len(theirs) > mostAligned {
 		return
 	}
@@ -189,37 +246,84 @@ func (v *comparedSource) align(mine []comparedLine, other *comparedSource, their
 		return
 	}
 	for _, l := range mine { // what is not matched is no line of the other session
-		v.keys.lines[l.at] += " (was)"
+		for _, p := range l.at {
+			v.keys.lines[p] += " (was)"
+		}
 	}
-	for _, p := range pairs {
+	for _, p := range changedLines(mine, theirs, pairs, n) {
 		l, o := mine[p[0]], theirs[p[1]]
-		v.keys.lines[l.at] = other.keys.lines[o.at]
-		if l.distance != o.distance {
-			v.moved[l.at], other.moved[o.at] = true, true
+		for _, p := range l.at {
+			v.keys.lines[p], v.moved[p] = other.keys.lines[o.at[0]], v.moved[p] || l.distance != o.distance
+		}
+		for _, p := range o.at {
+			other.moved[p] = other.moved[p] || l.distance != o.distance
 		}
 	}
 }
 
 // commonLines returns the positions of a longest sequence of lines, in their order, that do the same in both lists.
 func commonLines(a, b []comparedLine) [][2]int {
-	width := len(b) + 1
-	length := make([]int32, (len(a)+1)*width)
-	for i := len(a) - 1; i >= 0; i-- {
-		for j := len(b) - 1; j >= 0; j-- {
-			if a[i].does == b[j].does && a[i].does != 0 {
-				length[i*width+j] = length[(i+1)*width+j+1] + 1
-			} else {
-				length[i*width+j] = max(length[(i+1)*width+j], length[i*width+j+1])
+	return heaviestPairs(len(a), len(b), func(i, j int) int32 {
+		if a[i].does == b[j].does && a[i].does != 0 {
+			return 1
+		}
+		return 0
+	})
+}
+
+// changedLines returns pairs of lines that do the same, and between them those of lines that were changed.
+func changedLines(a, b []comparedLine, same [][2]int, n *doings) [][2]int {
+	var out [][2]int
+	does, did := n.codesOf(a), n.codesOf(b)
+	begin, shifts := [2]int{}, []int64{0} // a function begins at its first line in both
+	for at := range len(same) + 1 {
+		end, next := [2]int{len(a), len(b)}, shifts[:1]
+		if at < len(same) {
+			end = same[at]
+			next = []int64{a[end[0]].distance - b[end[1]].distance}
+		}
+		between := slices.Concat(shifts, next)
+		for _, p := range heaviestPairs(end[0]-begin[0], end[1]-begin[1], func(i, j int) int32 {
+			i, j = begin[0]+i, begin[1]+j
+			weight := 2 * shared(does[i], did[j])
+			if slices.Contains(between, a[i].distance-b[j].distance) {
+				weight++
+			}
+			return weight
+		}) {
+			out = append(out, [2]int{begin[0] + p[0], begin[1] + p[1]})
+		}
+		if at < len(same) {
+			out, begin, shifts = append(out, end), [2]int{end[0] + 1, end[1] + 1}, next
+		}
+	}
+	return out
+}
+
+// heaviestPairs matches two lists without changing their order: it returns the pairs of positions whose weights have
+// the greatest sum. Positions of weight 0 are never matched.
+func heaviestPairs(a, b int, weight func(i, j int) int32) [][2]int {
+	if a == 0 || b == 0 {
+		return nil
+	}
+	width := b + 1
+	sum := make([]int32, (a+1)*width)
+	for i := a - 1; i >= 0; i-- {
+		for j := b - 1; j >= 0; j-- {
+			sum[i*width+j] = max(sum[(i+1)*width+j], sum[i*width+j+1])
+			if w := weight(i, j); w > 0 {
+				sum[i*width+j] = max(sum[i*width+j], sum[(i+1)*width+j+1]+w)
 			}
 		}
 	}
 	var out [][2]int
-	for i, j := 0, 0; i < len(a) && j < len(b); {
-		switch {
-		case a[i].does == b[j].does && a[i].does != 0:
+	for i, j := 0, 0; i < a && j < b; {
+		w := weight(i, j)
+		switch here := sum[i*width+j]; {
+		case w > 0 && here == sum[(i+1)*width+j+1]+w:
 			out = append(out, [2]int{i, j})
 			i, j = i+1, j+1
-		case length[(i+1)*width+j] >= length[i*width+j+1]:
+		case here == sum[(i+1)*width+j]:
 			i++
 		default:
 			j++

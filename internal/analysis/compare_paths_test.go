@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"github.com/clrprof/clrprof/internal/session"
-	"github.com/clrprof/clrprof/internal/session/sessiontest"
+	"github.com/clrprof/clrprof/internal/testkit/sessiontest"
 )
 
 // naivePaths returns the values of paths by key, and their stacks: each path's key is made anew from the root down.

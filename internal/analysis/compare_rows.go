@@ -15,6 +15,7 @@ type comparedSource struct {
 	data      *Data
 	keys      *Keys
 	moved     []bool // by line: it is elsewhere in its function than in the session that it is compared with
+	renamed   []bool // by function: it has the key of one with another name and the same code; nil: none has
 	modules   index[session.ModuleID]
 	functions index[session.FunctionID]
 	types     index[session.TypeID]
@@ -49,6 +50,9 @@ func prepare(from, to []*Source, view string) (sides [2][]*comparedSource, err e
 			one.types = newIndex(one.data.Types, func(r *session.Type) session.TypeID { return r.ID })
 			sides[n] = append(sides[n], one)
 		}
+	}
+	if err := pairRenamed(slices.Concat(sides[1], sides[0]), len(sides[1])); err != nil {
+		return sides, err
 	}
 	if hasLines(view) {
 		err = alignLines(slices.Concat(sides[1], sides[0]))
@@ -225,6 +229,10 @@ func (v *comparedSource) compared(view string, c *comparedColumn, keys *compared
 		})
 	case "threads":
 		return out, v.eachThread(c, &out)
+	case comparedTests, comparedEndpoints:
+		return out, v.eachEntry(entryKinds[view], c, &out)
+	case comparedGCs:
+		return out, v.eachCollection(c, &out)
 	case "sites":
 		out.describe = v.siteChange
 		return out, v.eachSite(c, &out)
@@ -233,7 +241,8 @@ func (v *comparedSource) compared(view string, c *comparedColumn, keys *compared
 	}
 	out.describe = func(i int64) Change {
 		f := &v.data.Functions[i]
-		return Change{Name: f.DisplayName(), Module: v.moduleName(f.Module), Namespace: FunctionNamespace(f)}
+		return Change{Name: f.DisplayName(), Module: v.moduleName(f.Module), Namespace: FunctionNamespace(f),
+			renamed: v.isRenamed(f.ID)}
 	}
 	return out, v.eachFunction(c, func(id session.FunctionID, value int64) {
 		if i, ok := v.functions.find(id); ok && i >= 0 {
@@ -247,7 +256,7 @@ func (v *comparedSource) lineChange(i int32) Change {
 	l := &v.data.Lines[i]
 	f := at(v.data.Functions, v.functions, l.Function)
 	return Change{Name: f.DisplayName(), Module: v.moduleName(f.Module), File: v.files[l.File], Line: l.LineBegin,
-		Namespace: FunctionNamespace(f), moved: v.moved[i]}
+		Namespace: FunctionNamespace(f), moved: v.moved[i], renamed: v.isRenamed(f.ID)}
 }
 
 // eachType calls fn with the values of types in a column.

@@ -12,11 +12,11 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 	"pgregory.net/rapid"
 
-	"github.com/clrprof/clrprof/internal/differ"
 	"github.com/clrprof/clrprof/internal/pattern"
 	q "github.com/clrprof/clrprof/internal/quantity"
 	"github.com/clrprof/clrprof/internal/session"
-	"github.com/clrprof/clrprof/internal/session/sessiontest"
+	"github.com/clrprof/clrprof/internal/testkit/differ"
+	"github.com/clrprof/clrprof/internal/testkit/sessiontest"
 )
 
 // totals are all values of a part that parts of a whole add up to, by what they are of.

@@ -4,7 +4,7 @@ import (
 	"cmp"
 	"slices"
 
-	"github.com/clrprof/clrprof/internal/calltree"
+	"github.com/clrprof/clrprof/internal/analysis/calltree"
 	q "github.com/clrprof/clrprof/internal/quantity"
 	"github.com/clrprof/clrprof/internal/session"
 )
@@ -123,6 +123,8 @@ func (d *Data) derive(groups bool) (*derivation, error) {
 		if err := d.deriveLifetimes(out, bySite, groups); err != nil {
 			return nil, err
 		}
+	} else if d.in.selection.IsZero() && groups && len(bySite) > 0 {
+		d.newTopSites(bySite).addTo(out)
 	}
 	for i, a := range byType {
 		if !a.IsZero() {

@@ -26,6 +26,22 @@ func (k EntryKind) name(f *session.Function) string {
 	return f.Route
 }
 
+// Several is what the row of that is called which is of several entry points: Entries.Several.
+func (k EntryKind) Several() string {
+	if k == EntryTests {
+		return "(several tests)"
+	}
+	return "(several endpoints)"
+}
+
+// Beside is what the row of that is called which was done outside of entry points: Entries.Outside.
+func (k EntryKind) Beside() string {
+	if k == EntryTests {
+		return "(outside of tests)"
+	}
+	return "(outside of endpoints)"
+}
+
 // Entries are the values of the entry points of one kind, in the order of their functions. Each allocation and each
 // interval of time counts once: with what was done outside of them, all adds up to the processes that have some.
 type Entries struct {

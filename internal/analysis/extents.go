@@ -3,9 +3,9 @@ package analysis
 import (
 	"math"
 
-	"github.com/clrprof/clrprof/internal/pieces"
 	q "github.com/clrprof/clrprof/internal/quantity"
 	"github.com/clrprof/clrprof/internal/session"
+	"github.com/clrprof/clrprof/internal/session/pieces"
 )
 
 // extent is the range of single calls; the zero extent is that of no call.

@@ -11,9 +11,9 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 	"pgregory.net/rapid"
 
-	"github.com/clrprof/clrprof/internal/differ"
 	"github.com/clrprof/clrprof/internal/session"
-	"github.com/clrprof/clrprof/internal/session/sessiontest"
+	"github.com/clrprof/clrprof/internal/testkit/differ"
+	"github.com/clrprof/clrprof/internal/testkit/sessiontest"
 )
 
 func TestFilterText(t *testing.T) {

@@ -3,10 +3,10 @@ package analysis
 import (
 	"slices"
 
-	"github.com/clrprof/clrprof/internal/calltree"
-	"github.com/clrprof/clrprof/internal/pieces"
+	"github.com/clrprof/clrprof/internal/analysis/calltree"
 	q "github.com/clrprof/clrprof/internal/quantity"
 	"github.com/clrprof/clrprof/internal/session"
+	"github.com/clrprof/clrprof/internal/session/pieces"
 )
 
 // foldedTimes is what is known of calls that have no paths. Their exclusive times and calls are at nodes below a root

@@ -6,9 +6,9 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/clrprof/clrprof/internal/dotnet/usercode"
 	q "github.com/clrprof/clrprof/internal/quantity"
 	"github.com/clrprof/clrprof/internal/session"
-	"github.com/clrprof/clrprof/internal/usercode"
 )
 
 // Interaction is what is known of the calls of one kind to a database or over HTTP, with one text, from one place: the
@@ -147,6 +147,24 @@ func (i *Interaction) add(r *session.Interaction) {
 	i.Calls, i.Ended = i.Calls+r.Calls, i.Ended+r.Ended
 	i.Failed, i.Unwaited = i.Failed+r.Failed, i.Unwaited+r.Unwaited
 	i.Total += r.Total
+}
+
+// GCCallers returns the places in user code that asked for collections, of those of which that is known. Without user
+// code on its stack it is the function of the framework that did.
+func GCCallers(s *session.Session) (map[session.GCID]Place, error) {
+	callers, err := s.GCCallers()
+	if err != nil || len(callers) == 0 {
+		return nil, err
+	}
+	places, err := interactionPlaces(s)
+	if err != nil {
+		return nil, err
+	}
+	out := make(map[session.GCID]Place, len(callers))
+	for _, c := range callers {
+		out[c.GC] = places[c.Stack]
+	}
+	return out, nil
 }
 
 // interactionPlaces returns the place in user code of each stack.

@@ -8,7 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/clrprof/clrprof/internal/session"
-	"github.com/clrprof/clrprof/internal/session/sessiontest"
+	"github.com/clrprof/clrprof/internal/testkit/sessiontest"
 )
 
 // TestWithoutIDs: numbers and GUIDs in addresses are ids, and nothing else is.

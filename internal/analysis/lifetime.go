@@ -3,7 +3,7 @@ package analysis
 import (
 	"errors"
 
-	"github.com/clrprof/clrprof/internal/calltree"
+	"github.com/clrprof/clrprof/internal/analysis/calltree"
 	q "github.com/clrprof/clrprof/internal/quantity"
 	"github.com/clrprof/clrprof/internal/session"
 )
@@ -73,6 +73,9 @@ func (d *Data) lifetimesBorn(born []q.Amount) (*Lifetimes, error) {
 	sites := newLifetimeList(born)
 	if err := d.addDeaths(sites); err != nil {
 		return nil, err
+	}
+	for _, dead := range sites.dead {
+		d.markSampled(dead)
 	}
 	return d.lifetimesOf(sites), nil
 }
@@ -364,7 +367,8 @@ func (v *Lifetimes) Stack(node session.NodeID, limit int) []Frame {
 }
 
 // Growing returns the sites that only grow: in at least three slices of time more of their objects were born than
-// died, and in none fewer. Frozen objects, which never die, do not count.
+// died, and in none fewer. Sites of the same node and type grow together: threads of a pool take turns. Frozen objects,
+// which never die, do not count.
 func (v *Lifetimes) Growing() ([]session.SiteID, error) {
 	grows, err := v.data.growing()
 	var out []session.SiteID
@@ -381,11 +385,13 @@ func (d *Data) growing() ([]bool, error) {
 	if d.grows != nil {
 		return d.grows, nil
 	}
+	together := d.alikeSites()
 	change := make([]q.Count, len(d.Sites)) // within one slice
 	ups := make([]uint8, len(d.Sites))
 	const down = growingSlices + 1
 	var touched []int32
 	add := func(site int32, n q.Count) {
+		site = together[site]
 		if change[site] == 0 {
 			touched = append(touched, site)
 		}
@@ -417,10 +423,31 @@ func (d *Data) growing() ([]bool, error) {
 	}
 	grows := make([]bool, len(d.Sites))
 	for i, s := range d.Sites {
-		grows[i] = ups[i] == growingSlices && !s.Frozen
+		grows[i] = ups[together[i]] == growingSlices && !s.Frozen
 	}
 	d.grows = grows
 	return grows, nil
+}
+
+// alikeSites is for each site, by position, the first one of the same node and type, frozen or not.
+func (d *Data) alikeSites() []int32 {
+	type key struct {
+		node   session.NodeID
+		typ    session.TypeID
+		frozen bool
+	}
+	first, out := make(map[key]int32, len(d.Sites)), make([]int32, len(d.Sites))
+	for i := range d.Sites {
+		s := &d.Sites[i]
+		k := key{s.Node, s.Type, s.Frozen}
+		at, known := first[k]
+		if !known {
+			at = int32(i)
+			first[k] = at
+		}
+		out[i] = at
+	}
+	return out
 }
 
 // growingSlices is in how many slices of time a site must grow to be called growing: two could be chance.

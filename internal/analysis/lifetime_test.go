@@ -8,10 +8,10 @@ import (
 
 	"pgregory.net/rapid"
 
-	"github.com/clrprof/clrprof/internal/differ"
 	q "github.com/clrprof/clrprof/internal/quantity"
 	"github.com/clrprof/clrprof/internal/session"
-	"github.com/clrprof/clrprof/internal/session/sessiontest"
+	"github.com/clrprof/clrprof/internal/testkit/differ"
+	"github.com/clrprof/clrprof/internal/testkit/sessiontest"
 )
 
 func amountOf(n q.Count, bytes q.Bytes) q.Amount { return q.Amount{Allocations: n, Bytes: bytes} }

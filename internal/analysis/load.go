@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/clrprof/clrprof/internal/calltree"
+	"github.com/clrprof/clrprof/internal/analysis/calltree"
 	q "github.com/clrprof/clrprof/internal/quantity"
 	"github.com/clrprof/clrprof/internal/session"
 )
@@ -115,6 +115,7 @@ type Data struct {
 	timeTables
 
 	session    *session.Session // for what is too large to keep: values of sites by slice
+	estimates  bool             // amounts say what of them is estimated
 	typeIndex  index[session.TypeID]
 	siteIndex  index[session.SiteID]
 	sliceIndex index[session.SliceID]
@@ -335,12 +336,27 @@ func (d *Data) addUpSites() ([]q.Amount, error) {
 	}
 	out := make([]q.Amount, len(d.Sites))
 	if d.in.gcs != nil {
-		return out, d.bornBetween(out)
+		err := d.bornBetween(out)
+		d.markSampled(out)
+		return out, err
 	}
 	err := d.eachValue(d.in.span, func(slice, site int32, v *session.SiteValue) {
 		if d.in.inSlice(slice) && lets(d.in.sites, site) {
 			out[site] = out[site].Add(v.Amount)
 		}
 	})
+	d.markSampled(out)
 	return out, err
+}
+
+// markSampled notes of amounts by site what of them is estimated.
+func (d *Data) markSampled(list []q.Amount) {
+	if !d.estimates {
+		return
+	}
+	for i := range list {
+		if d.Sites[i].Weight > 0 {
+			list[i].Sampled = q.SamplesOf(list[i].Allocations, q.Count(d.Sites[i].Weight))
+		}
+	}
 }

@@ -4,7 +4,7 @@ import (
 	"os"
 	"testing"
 
-	"github.com/clrprof/clrprof/internal/session/sessiontest"
+	"github.com/clrprof/clrprof/internal/testkit/sessiontest"
 )
 
 func TestMain(m *testing.M) { os.Exit(sessiontest.Main(m)) }

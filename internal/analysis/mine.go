@@ -4,9 +4,9 @@ import (
 	"cmp"
 	"slices"
 
+	"github.com/clrprof/clrprof/internal/dotnet/usercode"
 	q "github.com/clrprof/clrprof/internal/quantity"
 	"github.com/clrprof/clrprof/internal/session"
-	"github.com/clrprof/clrprof/internal/usercode"
 )
 
 // Place is where user code does something: a function and a line of it, 0 if that is not known. The zero Place is

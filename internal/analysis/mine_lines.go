@@ -4,7 +4,7 @@ import (
 	"cmp"
 	"slices"
 
-	"github.com/clrprof/clrprof/internal/calltree"
+	"github.com/clrprof/clrprof/internal/analysis/calltree"
 	q "github.com/clrprof/clrprof/internal/quantity"
 	"github.com/clrprof/clrprof/internal/session"
 )

@@ -3,7 +3,7 @@ package analysis
 import (
 	"slices"
 
-	"github.com/clrprof/clrprof/internal/calltree"
+	"github.com/clrprof/clrprof/internal/analysis/calltree"
 	"github.com/clrprof/clrprof/internal/pattern"
 	q "github.com/clrprof/clrprof/internal/quantity"
 	"github.com/clrprof/clrprof/internal/session"

@@ -8,10 +8,10 @@ import (
 
 	"pgregory.net/rapid"
 
-	"github.com/clrprof/clrprof/internal/differ"
 	q "github.com/clrprof/clrprof/internal/quantity"
 	"github.com/clrprof/clrprof/internal/session"
-	"github.com/clrprof/clrprof/internal/session/sessiontest"
+	"github.com/clrprof/clrprof/internal/testkit/differ"
+	"github.com/clrprof/clrprof/internal/testkit/sessiontest"
 )
 
 // TestNamespaces: a namespace has what was done on the stacks with one of its functions, each stack once, and itself

@@ -79,6 +79,9 @@ var lifetimeValues = []string{"gen0", "gen1", "gen2", "loh", "poh", "alive"}
 
 // Samples reads what is selected of a session. Errors are those of Data.Select and of reading.
 func Samples(s *session.Session, sel Selection) (*SampleSet, error) {
+	if err := RefuseEstimates(s); err != nil {
+		return nil, err
+	}
 	all, err := Load(s)
 	if err != nil {
 		return nil, err

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"math"
 
-	"github.com/clrprof/clrprof/internal/calltree"
+	"github.com/clrprof/clrprof/internal/analysis/calltree"
 	"github.com/clrprof/clrprof/internal/session"
 )
 

@@ -56,6 +56,9 @@ func (s Selection) IsZero() bool {
 	return len(s.Processes) == 0 && s.isUnfiltered() && s.asRecorded()
 }
 
+// Focuses reports whether the function is in the selection's focus: stacks must have one of these functions.
+func (s Selection) Focuses(f session.FunctionID) bool { return s.with[f] }
+
 // asRecorded reports whether stacks are shown as they were.
 func (s Selection) asRecorded() bool { return len(s.hidden) == 0 && s.code == nil && !s.FoldRecursion }
 

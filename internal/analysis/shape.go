@@ -1,7 +1,7 @@
 package analysis
 
 import (
-	"github.com/clrprof/clrprof/internal/calltree"
+	"github.com/clrprof/clrprof/internal/analysis/calltree"
 	q "github.com/clrprof/clrprof/internal/quantity"
 	"github.com/clrprof/clrprof/internal/session"
 )

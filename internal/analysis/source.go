@@ -1,6 +1,7 @@
 package analysis
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 
@@ -13,6 +14,7 @@ import (
 type Source struct {
 	session   *session.Session
 	selection Selection
+	estimates bool                                  // objects were sampled
 	derived   *derivation                           // nil: read the stored tables
 	data      *Data                                 // nil until something needs it
 	types     *TypeTrees                            // nil until something needs it
@@ -25,18 +27,46 @@ type Source struct {
 	traced    *shapedRows                           // where rows of the call tree went; nil: nobody asks
 }
 
-// Open returns the values of what is selected of s. Errors are those of Data.Select and of reading s.
+// ErrEstimates means that a session has estimates, which the caller would show as if they were counted.
+var ErrEstimates = errors.New("small objects were sampled, so its numbers are estimates, which only clrprof report " +
+	"can show as such yet")
+
+// Open returns the values of what is selected of s. Errors are those of Data.Select and of reading s, and ErrEstimates.
 func Open(s *session.Session, sel Selection) (*Source, error) {
+	if err := RefuseEstimates(s); err != nil {
+		return nil, err
+	}
+	return OpenEstimates(s, sel)
+}
+
+// RefuseEstimates returns ErrEstimates for a session in which objects were sampled.
+func RefuseEstimates(s *session.Session) error {
+	sampled, err := s.IsSampled()
+	if err == nil && sampled {
+		err = fmt.Errorf("session %s: %w", s.Path(), ErrEstimates)
+	}
+	return err
+}
+
+// OpenEstimates is Open for those who show what of an amount is estimated: Amount.Sampled.
+func OpenEstimates(s *session.Session, sel Selection) (*Source, error) {
 	state, err := s.State()
 	if err != nil {
 		return nil, err
 	}
-	v := &Source{session: s, selection: sel}
-	if state == session.Complete && sel.IsZero() {
+	sampled, err := s.IsSampled()
+	if err != nil {
+		return nil, err
+	}
+	v := &Source{session: s, selection: sel, estimates: sampled}
+	if state == session.Complete && sel.IsZero() && !sampled { // what is stored are sums alone
 		return v, nil
 	}
 	return v.compute()
 }
+
+// HasEstimates reports whether amounts can be estimates.
+func (v *Source) HasEstimates() bool { return v.estimates }
 
 // Computed returns the values of all of a session, none of which is one that is stored.
 func Computed(s *session.Session) (*Source, error) {
@@ -69,6 +99,7 @@ func (v *Source) load() (*Data, error) {
 		if err != nil {
 			return nil, err
 		}
+		d.estimates = v.estimates
 		if v.data, err = d.Select(v.selection); err != nil {
 			return nil, err
 		}

@@ -4,9 +4,9 @@ import (
 	"math"
 	"slices"
 
-	"github.com/clrprof/clrprof/internal/calltree"
-	"github.com/clrprof/clrprof/internal/pieces"
+	"github.com/clrprof/clrprof/internal/analysis/calltree"
 	q "github.com/clrprof/clrprof/internal/quantity"
+	"github.com/clrprof/clrprof/internal/session/pieces"
 )
 
 // sums are the time and the calls of each of many nodes or paths. There can be millions, in few of which the operating

@@ -7,10 +7,10 @@ import (
 
 	"pgregory.net/rapid"
 
-	"github.com/clrprof/clrprof/internal/calltree"
-	"github.com/clrprof/clrprof/internal/differ"
+	"github.com/clrprof/clrprof/internal/analysis/calltree"
 	q "github.com/clrprof/clrprof/internal/quantity"
 	"github.com/clrprof/clrprof/internal/session"
+	"github.com/clrprof/clrprof/internal/testkit/differ"
 )
 
 // drawNumber draws what is small, what is about to be not, and what only a damaged session has.

@@ -6,10 +6,10 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/clrprof/clrprof/internal/dotnet/usercode"
 	"github.com/clrprof/clrprof/internal/pattern"
 	q "github.com/clrprof/clrprof/internal/quantity"
 	"github.com/clrprof/clrprof/internal/session"
-	"github.com/clrprof/clrprof/internal/usercode"
 )
 
 // Terms say a Selection in a user's words, which mean the same in every session. Lists hold patterns (see package

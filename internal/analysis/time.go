@@ -7,10 +7,10 @@ import (
 	"math/bits"
 	"slices"
 
-	"github.com/clrprof/clrprof/internal/calltree"
-	"github.com/clrprof/clrprof/internal/pieces"
+	"github.com/clrprof/clrprof/internal/analysis/calltree"
 	q "github.com/clrprof/clrprof/internal/quantity"
 	"github.com/clrprof/clrprof/internal/session"
+	"github.com/clrprof/clrprof/internal/session/pieces"
 )
 
 // timeTables are the recorded tables of times and, unexported, positions instead of their ids.
@@ -207,10 +207,13 @@ func (d *Data) measure() *measures {
 	return out
 }
 
-// probes is what the probes of a process add to intervals, in nanoseconds, and to CPU counters.
+// probes is what the probes of a process add to intervals, in nanoseconds, and to CPU counters. From the minimum and
+// the maximum of single calls the agent subtracts what it measured at the start; moved is how far that is from inside
+// and outside.
 type probes struct {
-	inside, outside float64
-	counters        [q.MaxCounters]struct{ inside, outside float64 }
+	inside, outside           float64
+	movedInside, movedOutside float64
+	counters                  [q.MaxCounters]struct{ inside, outside float64 }
 }
 
 // corrected is a time, and how far it may be from what the calls alone would give.
@@ -271,6 +274,10 @@ func (d *Data) probesOf() []probes {
 	for _, t := range d.Times {
 		if i, ok := at.find(t.Process); ok && i >= 0 {
 			out[i].inside, out[i].outside = t.Inside, t.Outside
+			if t.FirstInside+t.FirstOutside > 0 {
+				out[i].movedInside = math.Abs(t.Inside - t.FirstInside)
+				out[i].movedOutside = math.Abs(t.Outside - t.FirstOutside)
+			}
 		}
 	}
 	for _, c := range d.CPUCounters {

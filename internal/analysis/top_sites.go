@@ -20,8 +20,29 @@ type TopSites struct {
 }
 
 // TopSites returns so many stacks with types at least, and those that allocated as many bytes as the last of these;
-// nil: that is not stored.
+// nil: that is not stored, and takes more than to add up what was allocated.
 func (v *Source) TopSites(most int) (*TopSites, error) {
+	stored, err := v.storedSites(most)
+	if stored != nil || err != nil || most <= 0 || most > summarySites {
+		return stored, err
+	}
+	if followed, err := v.HasLifetimes(); followed || err != nil {
+		return nil, err
+	}
+	d, err := v.load()
+	if err != nil {
+		return nil, err
+	}
+	born, err := d.SiteAmounts()
+	if err != nil {
+		return nil, err
+	}
+	sums := d.newTopSites(born)
+	return listSites(sums.rows, &sums.all), nil
+}
+
+// storedSites returns what is stored of so many stacks with types; nil: it is not enough.
+func (v *Source) storedSites(most int) (*TopSites, error) {
 	if v.derived != nil {
 		return nil, nil
 	}
@@ -40,6 +61,11 @@ func (v *Source) TopSites(most int) (*TopSites, error) {
 		(most <= 0 || n <= q.Count(most) || rows[most-1].Born.Bytes <= rows[n-1].Born.Bytes) {
 		return nil, nil // others that are not stored may be among the first
 	}
+	return listSites(rows, all), nil
+}
+
+// listSites lists rows of a section as sites.
+func listSites(rows []session.SummarySite, all *session.SummarySection) *TopSites {
 	out := &TopSites{More: all.Sites, Hidden: all.Amount}
 	for i := range rows {
 		r := &rows[i]
@@ -47,7 +73,7 @@ func (v *Source) TopSites(most int) (*TopSites, error) {
 			Line: r.Line, Node: r.Node}, Lifetime: Lifetime{Born: r.Born, Dead: r.Dead}})
 		out.More, out.Hidden = out.More-1, out.Hidden.Sub(r.Born)
 	}
-	return out, nil
+	return out
 }
 
 // topSites adds up what is stored of sites.

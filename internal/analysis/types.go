@@ -5,7 +5,7 @@ import (
 
 	"github.com/clrprof/clrprof/internal/pattern"
 
-	"github.com/clrprof/clrprof/internal/calltree"
+	"github.com/clrprof/clrprof/internal/analysis/calltree"
 	q "github.com/clrprof/clrprof/internal/quantity"
 	"github.com/clrprof/clrprof/internal/session"
 )

@@ -84,7 +84,7 @@ func Usage(s *session.Session) ([]Used, error) {
 type Sampled struct {
 	CPU     q.Nanoseconds // processor time of all processes
 	Span    q.Nanoseconds // from the begin of each process to its last sample, added up
-	Busy    bool          // the machine: on average less than half a processor was idle
+	Busy    bool          // the machine: on average less than half a processor was idle, or it is not known
 	Private q.Bytes       // the most that one process had
 	Of      session.ProcessID
 }
@@ -122,6 +122,7 @@ func SampledOf(s *session.Session) (out Sampled, err error) {
 	for _, ns := range cpu {
 		out.CPU += ns
 	}
+	out.Busy = true
 	if n := len(idle); n > 1 {
 		out.Busy = q.Nanoseconds(idle[n-1].Value-idle[0].Value) < (idle[n-1].Time-idle[0].Time)/2
 	}

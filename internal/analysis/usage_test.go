@@ -6,10 +6,10 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/clrprof/clrprof/internal/differ"
 	q "github.com/clrprof/clrprof/internal/quantity"
 	"github.com/clrprof/clrprof/internal/session"
-	"github.com/clrprof/clrprof/internal/session/sessiontest"
+	"github.com/clrprof/clrprof/internal/testkit/differ"
+	"github.com/clrprof/clrprof/internal/testkit/sessiontest"
 )
 
 // TestUsage: what processes used is the difference between two samples, in sum over those that had both.

@@ -5,9 +5,9 @@ import (
 
 	"github.com/spf13/pflag"
 
-	"github.com/clrprof/clrprof/internal/report"
-	"github.com/clrprof/clrprof/internal/secrets"
+	"github.com/clrprof/clrprof/internal/present/report"
 	"github.com/clrprof/clrprof/internal/session"
+	"github.com/clrprof/clrprof/internal/session/secrets"
 )
 
 // keepFlag is the flag for which arguments are kept.

@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -10,7 +9,6 @@ import (
 	"os/signal"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -18,51 +16,58 @@ import (
 	"github.com/spf13/cobra"
 	"golang.org/x/sys/unix"
 
-	"github.com/clrprof/clrprof/internal/agentbin"
-	"github.com/clrprof/clrprof/internal/collect"
-	"github.com/clrprof/clrprof/internal/instrument"
-	"github.com/clrprof/clrprof/internal/launch"
+	"github.com/clrprof/clrprof/internal/capture/agentbin"
+	"github.com/clrprof/clrprof/internal/capture/collect"
+	"github.com/clrprof/clrprof/internal/capture/instrument"
+	"github.com/clrprof/clrprof/internal/capture/launch"
+	"github.com/clrprof/clrprof/internal/capture/proc"
+	"github.com/clrprof/clrprof/internal/present/report/text"
 	"github.com/clrprof/clrprof/internal/quantity"
-	"github.com/clrprof/clrprof/internal/report/text"
 	"github.com/clrprof/clrprof/internal/session"
 )
 
 // attachFlags are the flags of the attach command: those of run that can be had later.
 type attachFlags struct {
 	runFlags
-	must bool // --lifetime was asked for, or what needs it
+	must    bool // --lifetime was asked for, or what needs it
+	newest  bool // of the processes with a name
+	sampled bool // small objects, of a process that was started without clrprof
 }
 
 func newAttachCommand(e *environment) *cobra.Command {
 	a := &attachFlags{}
 	cmd := &cobra.Command{
-		Use:   "attach [flags] PID",
+		Use:   "attach [flags] PID|NAME",
 		Short: "Record the allocations, or the calls, of a running process, then detach from it",
 		Long: "Record every allocation of a running .NET process from now on, and in which generation each of\n" +
 			"these objects dies, until --for is over, clrprof ctl PID detach or Ctrl-C. Then the process\n" +
-			"continues unrecorded, and can be attached to again. It must have been started with what clrprof\n" +
-			"env prints, because .NET reports allocations only if asked to at the start. Objects are followed\n" +
-			"if the process has no background garbage collection (clrprof env --lifetime); otherwise only\n" +
+			"continues unrecorded, and can be attached to again. Every allocation is seen if the process was\n" +
+			"started with what clrprof env prints; in any other process clrprof has the runtime load its agent,\n" +
+			"and .NET reports objects of 85,000 bytes and more. A process that was prepared by clrprof env\n" +
+			"without --lifetime, and has background garbage collection, has its objects not followed: only\n" +
 			"allocations are recorded, as with --memory.\n\n" +
 			"With --time, record every call of your code, every call that it makes, and their times (.NET 5\n" +
 			"and later). Your code is compiled again with probes; afterwards the original code runs again.\n\n" +
-			"The session does not have what was allocated or called before.\n" +
+			"A NAME is that of a program, as clrprof ps prints it; if several processes have it, --newest takes\n" +
+			"the one that was started last. The session does not have what was allocated or called before.\n" +
 			"Exit codes: 123: there is no such process, access to it is denied, or it is already being\n" +
 			"recorded; 124: it has no agent, or one that cannot record; the others as for clrprof run.",
 		Example: "  clrprof attach 4711 --for 30s\n" +
+			"  clrprof attach shop --newest --for 30s\n" +
 			"  clrprof attach 4711 --memory --for 30s\n" +
 			"  clrprof attach 4711 --time --for 30s\n" +
 			"  clrprof attach 4711 --time --include 'Shop.*' --for 30s\n" +
 			"  clrprof attach 4711 -o before.clrprof\n" +
 			"  clrprof attach 4711 --after 2m --for 30s --no-report\n" +
 			"  clrprof ctl 4711 detach",
-		Args: arguments(1, 1, "a PID"),
+		Args:              arguments(1, 1, "a PID or NAME"),
+		ValidArgsFunction: completeProcess,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			pid, err := strconv.Atoi(args[0])
-			if err != nil || pid <= 0 {
-				return usage("%q is not a process id", args[0])
-			}
 			if err := a.check(cmd.Flags().Changed); err != nil {
+				return err
+			}
+			pid, err := processOf(args[0], a.newest)
+			if err != nil {
 				return err
 			}
 			a.fits = !cmd.Flags().Changed("top")
@@ -77,9 +82,10 @@ func newAttachCommand(e *environment) *cobra.Command {
 // attachFlagGroups are the flags of attach, as its help names them.
 var attachFlagGroups = []flagGroup{
 	{"what", "--lifetime (the default)  --memory  --time  --meter NAME"},
+	{"process", "--newest"},
 	{"output", "-o, --output FILE  -f, --force  --no-report  --top N  --live  --arguments WHICH"},
 	{"code", "--include PATTERN  --exclude PATTERN  --mine PATTERN  --instrument MODE"},
-	{"objects", "--snapshot WHEN  --roots WHICH  --final-gc"},
+	{"objects", "--sampled  --snapshot WHEN  --roots WHICH  --final-gc"},
 	{"when", "--after TIME  --for TIME  --stop-when CONDITION  --record-first N  --paused  --stopped"},
 	{"", "--control-signals"},
 	{"limits", "--memory-limit SIZE  --max-stack-depth N  --sample-counters MILLISECONDS"},
@@ -87,6 +93,8 @@ var attachFlagGroups = []flagGroup{
 
 func (a *attachFlags) add(cmd *cobra.Command) {
 	f := cmd.Flags()
+	f.BoolVar(&a.newest, "newest", false, "of several processes with the name, record the one that was started last")
+	f.BoolVar(&a.sampled, "sampled", false, "of a process that was started without clrprof, also sample small objects")
 	f.BoolVar(&a.memory, "memory", false, "record allocations; without --time: nothing else")
 	f.BoolVar(&a.time, "time", false, "record calls and their times; without --memory: nothing else")
 	a.addLifetime(f, "record allocations, and in which generation objects die (the default, if the process allows it)")
@@ -155,14 +163,14 @@ func (a *attachFlags) run(e *environment, pid int) error {
 	if err != nil {
 		return err
 	}
-	process, err := launch.FindDormant(pid)
+	notes := newNotes(e.stderr)
+	process, err := a.find(notes, pid, &options)
 	if err != nil {
 		return attachError(err)
 	}
 	defer process.Close()
 	options.Launch.MineFolder = userFolderOf(process)
 	spareMemory(e.getenv)
-	notes := newNotes(e.stderr)
 	defer survive(unix.SIGXFSZ)()
 	stop, stopWatching := untilSignal()
 	options.Stop = stop
@@ -170,6 +178,10 @@ func (a *attachFlags) run(e *environment, pid int) error {
 		notes.startWork()
 		options.OnPrepared = func(n, of int) {
 			notes.work("preparing process %d: %s of %s functions looked at", pid, quantity.Count(n), quantity.Count(of))
+		}
+		options.OnRestored = func(n, of int) {
+			notes.work("detaching from process %d: %s of %s functions have their own code again", pid, quantity.Count(n),
+				quantity.Count(of))
 		}
 	}
 	options.OnHidden = func(err error) {
@@ -205,6 +217,23 @@ func (a *attachFlags) run(e *environment, pid int) error {
 		return err
 	}
 	return page.stay(res.Path)
+}
+
+// find finds the agent of a process, or has it loaded.
+func (a *attachFlags) find(n *notes, pid int, o *collect.Options) (*launch.Dormant, error) {
+	process, err := launch.FindDormant(pid, o.Launch)
+	if err != nil || !process.IsLate() {
+		return process, err
+	}
+	if a.memory {
+		o.Facts[session.KeyObjects] = session.ObjectsLarge
+		sampled := ""
+		if a.sampled && !a.time {
+			sampled = ", and smaller ones are sampled (.NET 8 and later)"
+		}
+		n.say("process %d was started without clrprof: only objects of 85,000 bytes and more are counted%s", pid, sampled)
+	}
+	return process, nil
 }
 
 // attachError gives the error of launch.FindDormant its exit code.
@@ -277,7 +306,7 @@ func (a *attachFlags) options(pid int) (collect.Options, error) {
 	if err != nil {
 		return collect.Options{}, err
 	}
-	command := commandOf(pid)
+	command := proc.Arguments(pid)
 	arguments, err := json.Marshal(a.arguments.Of(command))
 	if err != nil {
 		return collect.Options{}, exit(exitInternal, err)
@@ -310,8 +339,8 @@ func (a *attachFlags) options(pid int) (collect.Options, error) {
 		Arguments: a.arguments,
 		Launch: launch.Options{MemoryLimit: limit, Nodes: mostNodes(memory()), StackDepth: depth,
 			Lifetime: a.lifetime, FinalGC: a.finalGC, Roots: a.roots, Snapshot: a.snapshot,
-			RecordFirst: uint32(a.steer.first),
-			Time:        a.time, NoMemory: !a.memory, Instrument: a.plan.instrument, Rules: rules.Lines(),
+			RecordFirst: uint32(a.steer.first), Sampled: a.sampled,
+			Time: a.time, NoMemory: !a.memory, Instrument: a.plan.instrument, Rules: rules.Lines(),
 			Mine: a.plan.mineRules().Lines()},
 		Output: a.output, Name: targetName(command), Force: a.force, Filter: rules, Facts: facts, Begin: now,
 		Group: a.followGroups(), Sample: quantity.Nanoseconds(a.sample) * 1_000_000, Meters: a.meters,
@@ -321,7 +350,7 @@ func (a *attachFlags) options(pid int) (collect.Options, error) {
 // userFolderOf is instrument.UserFolder of a process that runs, as it sees its files and with its rights: the process
 // says itself what it runs.
 func userFolderOf(process *launch.Dormant) string {
-	path, command := "", commandOf(process.PID)
+	path, command := "", proc.Arguments(process.PID)
 	if i := slices.IndexFunc(command, isAssembly); len(command) > 0 && filepath.Base(command[0]) == "dotnet" && i > 0 {
 		path = command[i]
 	} else if host, err := os.Readlink(fmt.Sprintf("/proc/%d/exe", process.PID)); err == nil {
@@ -342,16 +371,3 @@ func userFolderOf(process *launch.Dormant) string {
 }
 
 func isAssembly(argument string) bool { return strings.HasSuffix(argument, ".dll") }
-
-// commandOf is the command line of a process; nil: it cannot be known.
-func commandOf(pid int) []string {
-	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", pid))
-	if err != nil || len(text) == 0 {
-		return nil
-	}
-	var out []string
-	for _, argument := range bytes.Split(bytes.TrimSuffix(text, []byte{0}), []byte{0}) {
-		out = append(out, string(argument))
-	}
-	return out
-}

@@ -13,9 +13,9 @@ import (
 	"github.com/spf13/pflag"
 	"golang.org/x/sys/unix"
 
-	"github.com/clrprof/clrprof/internal/control"
-	"github.com/clrprof/clrprof/internal/launch"
-	"github.com/clrprof/clrprof/internal/steer"
+	"github.com/clrprof/clrprof/internal/capture/control"
+	"github.com/clrprof/clrprof/internal/capture/launch"
+	"github.com/clrprof/clrprof/internal/capture/steer"
 )
 
 // envPathTo is for a clrprof in the background: the descriptor of the pipe into which it writes the session's path, as

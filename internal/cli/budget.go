@@ -13,9 +13,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/clrprof/clrprof/internal/budget"
-	"github.com/clrprof/clrprof/internal/openfile"
-	"github.com/clrprof/clrprof/internal/report"
+	"github.com/clrprof/clrprof/internal/analysis/budget"
+	"github.com/clrprof/clrprof/internal/files/openfile"
+	"github.com/clrprof/clrprof/internal/present/report"
 	"github.com/clrprof/clrprof/internal/session"
 )
 
@@ -62,8 +62,8 @@ func newBudgetCommand(e *environment) *cobra.Command {
 	}
 	f := cmd.Flags()
 	f.StringVar(&b.file, "budget", "", "the file with the limits")
-	f.StringArrayVar(&b.baselines, "baseline", nil, "the session that growth is measured against; several of them are "+
-		"runs of the same")
+	f.StringArrayVar(&b.baselines, "baseline", nil, "the session that growth is measured against; given several times: "+
+		"runs of one program")
 	f.BoolVar(&b.optional, "baseline-optional", false, "if there is no baseline yet, check the limits that need none")
 	f.StringVar(&b.afterMark, "after-mark", "", "only what was recorded after this mark, given by name or #ID, "+
 		"such as the end of a warm-up (default: after_mark of the file)")

@@ -6,7 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/clrprof/clrprof/internal/budget"
+	"github.com/clrprof/clrprof/internal/analysis/budget"
 	"github.com/clrprof/clrprof/internal/session"
 )
 
@@ -36,7 +36,8 @@ func newDraftCommand(e *environment) *cobra.Command {
 		Short: "Write a first budget from a run",
 		Long: "Write a first budget from a run: what it allocated, kept and called, in total, by your code and by\n" +
 			"the functions that allocate most, plus some headroom. Edit it then: docs/budgets.md describes it. Of\n" +
-			"several runs it takes the greatest values, and allows at least as much more as they differ by.",
+			"several runs it takes the greatest values, and allows at least as much more as they differ by. Of\n" +
+			"runs of tests it limits each test, in the process that ran it, and takes the median.",
 		Example: "  clrprof budget init app.clrprof\n" +
 			"  clrprof check app.clrprof --budget budget.toml\n" +
 			"  clrprof budget init run1.clrprof run2.clrprof run3.clrprof\n" +

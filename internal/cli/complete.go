@@ -18,11 +18,11 @@ import (
 	"golang.org/x/term"
 
 	"github.com/clrprof/clrprof/internal/analysis"
-	"github.com/clrprof/clrprof/internal/collect"
+	"github.com/clrprof/clrprof/internal/analysis/rules"
+	"github.com/clrprof/clrprof/internal/capture/collect"
 	"github.com/clrprof/clrprof/internal/pattern"
-	"github.com/clrprof/clrprof/internal/rules"
 	"github.com/clrprof/clrprof/internal/session"
-	"github.com/clrprof/clrprof/internal/symbols"
+	"github.com/clrprof/clrprof/internal/session/symbols"
 )
 
 // made is what is known of a recorded session beside what it has.

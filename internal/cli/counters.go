@@ -9,24 +9,25 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/clrprof/clrprof/internal/analysis"
-	"github.com/clrprof/clrprof/internal/counter"
+	"github.com/clrprof/clrprof/internal/capture/counter"
 	"github.com/clrprof/clrprof/internal/pattern"
-	"github.com/clrprof/clrprof/internal/report"
+	"github.com/clrprof/clrprof/internal/present/report"
 	"github.com/clrprof/clrprof/internal/session"
 )
 
 func newCountersCommand(e *environment) *cobra.Command {
 	var output outputFlags
 	var unfinished unfinishedFlags
-	var missing, marks, cpu, events bool
+	var missing, marks, overTime, cpu, events bool
 	var names []string
 	cmd := &cobra.Command{
 		Use:   "counters [SESSION]",
-		Short: "List the counters of the operating system, or show their values over time",
+		Short: "List the counters of the operating system, or show what they were in a session",
 		Long: "List the counters that clrprof run samples (--sample-counters), with their units, and whether this\n" +
-			"machine has them. With a session: their values over time, and what programs counted themselves\n" +
-			"with meters and event sources (run --meter). A sum only grows, since the process, its control\n" +
-			"group or the machine started, or since its first sample; a level is the value at that moment.\n" +
+			"machine has them. With a session: what they were, and what programs counted themselves with\n" +
+			"meters and event sources (run --meter); with --over-time, and as JSON and CSV, each value. A sum\n" +
+			"only grows, since the process, its control group or the machine started, or since its first\n" +
+			"sample; a level is the value at that moment.\n" +
 			"Collections, the heap and allocations over time are exact and are elsewhere: report SESSION gcs,\n" +
 			"and the tables of slices. With --cpu: the counters of the processor and the kernel that run --time\n" +
 			"--cpu-counters reads where calls begin and end, and why this machine does not have some of them.\n" +
@@ -46,20 +47,20 @@ func newCountersCommand(e *environment) *cobra.Command {
 				return err
 			}
 			if cpu || events {
-				if missing || marks || len(names) > 0 || len(args) > 0 || cpu && events {
+				if missing || marks || overTime || len(names) > 0 || len(args) > 0 || cpu && events {
 					return usage("--cpu and --events are about this machine: give one of them, without a SESSION " +
 						"and its flags")
 				}
 				return listHere(e, events, format, layout)
 			}
 			if len(args) == 0 {
-				if missing || marks || len(names) > 0 {
-					return usage("--missing, --marks and --name are about a SESSION: name one")
+				if missing || marks || overTime || len(names) > 0 {
+					return usage("--missing, --marks, --over-time and --name are about a SESSION: name one")
 				}
 				return written(writeRecords(e.stdout, hereRecords(), format, layout))
 			}
-			if missing && marks {
-				return usage("--missing and --marks exclude each other")
+			if missing && (marks || overTime) || marks && overTime {
+				return usage("--missing, --marks and --over-time exclude each other")
 			}
 			s, err := readSamples(func(path string) (*session.Session, error) {
 				return unfinished.open(cmd.Context(), e, path)
@@ -67,12 +68,14 @@ func newCountersCommand(e *environment) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return written(writeRecords(e.stdout, s.records(missing, marks), format, layout))
+			each := overTime || format != asText
+			return written(writeRecords(e.stdout, s.records(missing, marks, each), format, layout))
 		},
 	}
 	cmd.Flags().BoolVar(&missing, "missing", false, "of a session: the counters without values, and why")
 	cmd.Flags().BoolVar(&marks, "marks", false,
 		"of a session: a row for each mark, with the last value of each counter before it")
+	cmd.Flags().BoolVar(&overTime, "over-time", false, "of a session: each value, in the order of time, also as text")
 	cmd.Flags().BoolVar(&cpu, "cpu", false, "list the counters of the processor that can be read for each call")
 	cmd.Flags().BoolVar(&events, "events", false, "list the events that run --events can list, and what the others "+
 		"need")
@@ -83,15 +86,17 @@ func newCountersCommand(e *environment) *cobra.Command {
 	return cmd
 }
 
-// records are those that the flags --missing and --marks choose.
-func (s *samples) records(missing, marks bool) *report.Records {
+// records are those that the flags --missing and --marks choose, else each value, or an overview.
+func (s *samples) records(missing, marks, each bool) *report.Records {
 	switch {
 	case missing:
 		return s.missing()
 	case marks:
 		return s.atMarks()
+	case each:
+		return s.overTime()
 	}
-	return s.overTime()
+	return s.overview()
 }
 
 // hereRecords lists all counters, and what they say of clrprof itself.

@@ -7,8 +7,11 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
+	q "github.com/clrprof/clrprof/internal/quantity"
 	"github.com/clrprof/clrprof/internal/session"
-	"github.com/clrprof/clrprof/internal/session/sessiontest"
+	"github.com/clrprof/clrprof/internal/testkit/sessiontest"
 )
 
 // TestCounters: all values of a session, those at its marks, and what is missing, of all counters or of some.
@@ -63,5 +66,44 @@ func TestCounters(t *testing.T) {
 			&said); code != exitUsage || strings.Count(said.String(), "\n") != 1 {
 			t.Errorf("%q: exit code %d: %s", args, code, said.String())
 		}
+	}
+}
+
+// TestCounterOverview: as text, sums have their growth and its rates, levels what they were, all in units.
+func TestCounterOverview(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "counted.clrprof")
+	b := sessiontest.Shop()
+	b.Processes = b.Processes[:1]
+	process := b.Processes[0].ID
+	b.Counters = []session.Counter{
+		{ID: 1, Name: "process.cpu_user", Unit: "ns", IsSum: true, Meaning: "CPU time"},
+		{ID: 2, Name: "process.resident", Unit: "bytes", Meaning: "memory"},
+		{ID: 3, Name: "Shop/orders", Unit: "{order}", IsSum: true, Tags: "kind=web"},
+	}
+	for i, v := range [][3]int64{{90_000_000, 1 << 20, 7}, {1_590_000_000, 4 << 20, 7}, {2_090_000_000, 2 << 20, 10}} {
+		at := q.Nanoseconds(i+1) * 1_000_000_000
+		for id, value := range v {
+			b.CounterValues = append(b.CounterValues, session.CounterValue{Time: at, Process: process,
+				Counter: int64(id) + 1, Value: value})
+		}
+	}
+	if err := writeComplete(b, path); err != nil {
+		t.Fatal(err)
+	}
+	pid := strconv.FormatInt(b.Processes[0].PID, 10)
+	var out, said bytes.Buffer
+	if code := Main([]string{"counters", path}, strings.NewReader(""), &out, &said); code != 0 {
+		t.Fatalf("exit code %d: %s", code, said.String())
+	}
+	have := strings.Split(strings.TrimRight(out.String(), "\n"), "\n")
+	for i, line := range have {
+		have[i] = strings.Join(strings.Fields(line), " ")
+	}
+	want := []string{"Counter PID Increase Average Least Most Last What it is",
+		"process.cpu_user " + pid + " 2.00 s 1.00 s a second 500.00 ms a second 1.50 s a second 2.09 s CPU time",
+		"process.resident " + pid + " 2.33 MiB 1.00 MiB 4.00 MiB 2.00 MiB memory",
+		"Shop/orders{kind=web} " + pid + " 3 1.50/s 0/s 3/s 10"}
+	if diff := cmp.Diff(want, have); diff != "" {
+		t.Errorf("-want +have:\n%s", diff)
 	}
 }

@@ -5,11 +5,11 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/clrprof/clrprof/internal/cpucounter"
+	"github.com/clrprof/clrprof/internal/capture/cpucounter"
+	"github.com/clrprof/clrprof/internal/present/report"
+	"github.com/clrprof/clrprof/internal/present/report/encode"
+	"github.com/clrprof/clrprof/internal/present/report/text"
 	"github.com/clrprof/clrprof/internal/quantity"
-	"github.com/clrprof/clrprof/internal/report"
-	"github.com/clrprof/clrprof/internal/report/encode"
-	"github.com/clrprof/clrprof/internal/report/text"
 )
 
 // cpuCounterNames are the names of all CPU counters.

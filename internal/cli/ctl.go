@@ -14,11 +14,11 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/clrprof/clrprof/internal/control"
+	"github.com/clrprof/clrprof/internal/capture/control"
+	"github.com/clrprof/clrprof/internal/capture/steer"
+	"github.com/clrprof/clrprof/internal/present/report"
+	"github.com/clrprof/clrprof/internal/present/report/text"
 	"github.com/clrprof/clrprof/internal/quantity"
-	"github.com/clrprof/clrprof/internal/report"
-	"github.com/clrprof/clrprof/internal/report/text"
-	"github.com/clrprof/clrprof/internal/steer"
 )
 
 // ctlCommands are what clrprof ctl can ask for.
@@ -163,7 +163,7 @@ func askRecorder(peer control.Peer, request steer.Request, wait time.Duration) (
 		err = json.Unmarshal(text, &answer)
 	}
 	if err == nil && answer.Error == "" && (answer.Report.PID <= 0 || answer.Report.Session == "") {
-		err = errors.New("what answers is no recording: the answer does not say what is recorded")
+		err = errors.New("the program that answers is not recording: its answer does not say what is recorded")
 	}
 	if err == nil {
 		if _, end := client.Next(wait); !errors.Is(end, io.EOF) {

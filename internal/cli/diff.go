@@ -12,10 +12,10 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/clrprof/clrprof/internal/analysis"
-	"github.com/clrprof/clrprof/internal/budget"
+	"github.com/clrprof/clrprof/internal/analysis/budget"
+	"github.com/clrprof/clrprof/internal/present/report"
+	"github.com/clrprof/clrprof/internal/present/report/text"
 	q "github.com/clrprof/clrprof/internal/quantity"
-	"github.com/clrprof/clrprof/internal/report"
-	"github.com/clrprof/clrprof/internal/report/text"
 	"github.com/clrprof/clrprof/internal/session"
 )
 
@@ -42,17 +42,19 @@ func newDiffCommand(e *environment) *cobra.Command {
 		Use:   "diff OLD NEW [VIEW]",
 		Short: "Compare two sessions of a program",
 		Long: "Compare two sessions of a program: functions (default), types, lines, modules, sites (stacks\n" +
-			"with types), calltree, lifetime or threads with different values, the largest difference first.\n" +
+			"with types), calltree, lifetime, threads, tests, endpoints, gcs (garbage collections) or rules\n" +
+			"(their findings) with different values, the largest difference first.\n" +
 			"Rows are matched by name, with parameters and type arguments, and lines by their place in their\n" +
-			"function, so the program may have been rebuilt in between. Values of several processes are added\n" +
-			"up. Sessions without differences have no rows.\n\n" +
+			"function, so the program may have been rebuilt in between. A function of your code that is gone and\n" +
+			"a new one with the same instructions are one row: (was Parser.ParseLine). Values of several\n" +
+			"processes are added up. Sessions without differences have no rows.\n\n" +
 			"With several runs before and after (--old, --new), the output shows which differences are larger\n" +
 			"than those between the runs of one side.",
 		Example: "  clrprof diff before.clrprof after.clrprof\n" +
 			"  clrprof diff before.clrprof after.clrprof types --column instances\n" +
 			"  clrprof diff before.clrprof after.clrprof lines --function 'Shop.*' --json\n" +
 			"  clrprof diff before.clrprof after.clrprof --threshold 5% --sort delta_percent\n" +
-			"  clrprof diff before.clrprof after.clrprof --md\n" +
+			"  clrprof diff before.clrprof after.clrprof rules --md\n" +
 			"  clrprof diff before.clrprof after.clrprof sites --type 'Shop.*'\n" +
 			"  clrprof diff --old b1.clrprof,b2.clrprof --new a1.clrprof,a2.clrprof lifetime",
 		Args: d.arguments,
@@ -70,7 +72,7 @@ func newDiffCommand(e *environment) *cobra.Command {
 			if len(args) != 2 && !(len(args) == 0 && len(d.old) > 0) {
 				return nil, cobra.ShellCompDirectiveDefault
 			}
-			return analysis.ComparedViews(), cobra.ShellCompDirectiveNoFileComp
+			return report.ComparedViews(), cobra.ShellCompDirectiveNoFileComp
 		},
 	}
 	f := cmd.Flags()
@@ -148,7 +150,7 @@ func (d *diffFlags) run(ctx context.Context, e *environment, view string, limite
 			return readError(err)
 		}
 	}
-	c, err := analysis.Compare(sources[:len(d.old)], sources[len(d.old):], view, d.column)
+	c, err := report.Compare(sources[:len(d.old)], sources[len(d.old):], view, d.column)
 	if err != nil {
 		return readError(known(err))
 	}
@@ -198,6 +200,7 @@ func (d *diffFlags) about(c *analysis.Comparison, sessions []*session.Session, s
 	if unlined != "" {
 		out = append(out, unlined)
 	}
+	out = append(out, c.Notes...)
 	left, err := d.choose(c)
 	return append(out, left...), err
 }

@@ -12,10 +12,10 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/clrprof/clrprof/internal/agentbin"
-	"github.com/clrprof/clrprof/internal/launch"
-	"github.com/clrprof/clrprof/internal/report"
-	"github.com/clrprof/clrprof/internal/safefs"
+	"github.com/clrprof/clrprof/internal/capture/agentbin"
+	"github.com/clrprof/clrprof/internal/capture/launch"
+	"github.com/clrprof/clrprof/internal/files/safefs"
+	"github.com/clrprof/clrprof/internal/present/report"
 	"github.com/clrprof/clrprof/internal/shell"
 )
 
@@ -32,8 +32,9 @@ var envPlaces = []string{envShell, envSystemd + ":UNIT", envDocker, envKubernete
 // agentFolder is where services of all users find the agent, unless somebody says otherwise.
 const agentFolder = "/opt/clrprof"
 
-// The builds of the agent, by the C library that they are for.
-var libcs = map[string]agentbin.Library{"glibc": agentbin.Glibc, "musl": agentbin.Musl}
+// The builds of the agent for this machine, by the C library that they are for.
+var libcs = map[string]agentbin.Library{"glibc": agentbin.Of(agentbin.MachineHere(), false),
+	"musl": agentbin.Of(agentbin.MachineHere(), true)}
 
 // envFlags are the flags of the env command.
 type envFlags struct {

@@ -7,12 +7,12 @@ import (
 
 	"github.com/spf13/pflag"
 
-	"github.com/clrprof/clrprof/internal/cpucounter"
+	"github.com/clrprof/clrprof/internal/capture/cpucounter"
+	"github.com/clrprof/clrprof/internal/capture/systemevent"
+	"github.com/clrprof/clrprof/internal/present/report"
+	"github.com/clrprof/clrprof/internal/present/report/encode"
+	"github.com/clrprof/clrprof/internal/present/report/text"
 	"github.com/clrprof/clrprof/internal/quantity"
-	"github.com/clrprof/clrprof/internal/report"
-	"github.com/clrprof/clrprof/internal/report/encode"
-	"github.com/clrprof/clrprof/internal/report/text"
-	"github.com/clrprof/clrprof/internal/systemevent"
 )
 
 // Bounds of --event-limit: an event has 64 bytes of the agent's memory.

@@ -29,10 +29,39 @@ func TestExamples(t *testing.T) {
 	each(root)
 }
 
+// TestExamplesInDocuments: so do those in the documents for visitors.
+func TestExamplesInDocuments(t *testing.T) {
+	for _, path := range []string{"README.md", "docs/tour.md", "docs/install.md"} {
+		b, err := os.ReadFile(filepath.Join("../..", path))
+		if err != nil {
+			t.Fatal(err)
+		}
+		inside, found := false, 0
+		for line := range strings.Lines(string(b)) {
+			line = strings.TrimSpace(line)
+			if strings.HasPrefix(line, "```") {
+				inside = line != "```"
+				continue
+			}
+			command := strings.TrimPrefix(line, "$ ")
+			if _, own, isPath := strings.Cut(command, "/clrprof "); isPath {
+				command = "clrprof " + own
+			}
+			if inside && strings.HasPrefix(command, "clrprof ") {
+				found++
+				checkExample(t, command)
+			}
+		}
+		if found == 0 {
+			t.Errorf("%s has no command of clrprof", path)
+		}
+	}
+}
+
 // checkExample has the shell part a line, up to what it does with the output, and the command read its arguments.
 func checkExample(t *testing.T, line string) {
 	t.Helper()
-	script := "clrprof() { printf '%s\\n' \"$@\" >&3; }; { " + line + "; } >/dev/null"
+	script := "clrprof() { printf '%s\\n' \"$@\" >&3; }; { " + line + "\n} >/dev/null"
 	out := exec.Command("sh", "-c", script)
 	out.Dir = t.TempDir()
 	words, err := os.Create(filepath.Join(out.Dir, "words")) // of its own: what a shell cannot find is said on stderr

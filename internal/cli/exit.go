@@ -10,10 +10,10 @@ import (
 	"strings"
 
 	"github.com/clrprof/clrprof/internal/analysis"
-	"github.com/clrprof/clrprof/internal/budget"
+	"github.com/clrprof/clrprof/internal/analysis/budget"
 	"github.com/clrprof/clrprof/internal/pattern"
-	"github.com/clrprof/clrprof/internal/report"
-	"github.com/clrprof/clrprof/internal/report/text"
+	"github.com/clrprof/clrprof/internal/present/report"
+	"github.com/clrprof/clrprof/internal/present/report/text"
 	"github.com/clrprof/clrprof/internal/session"
 )
 
@@ -84,7 +84,7 @@ func codeOf(err error) int {
 			report.ErrShapedLifetimes), errors.Is(err, pattern.ErrNoPattern), errors.Is(err, analysis.ErrFilter),
 		errors.Is(err, analysis.ErrMarkOrder), errors.Is(err, analysis.ErrDifference), errors.Is(err,
 			budget.ErrNothing), errors.Is(err, analysis.ErrNothingInCommon), errors.Is(err,
-			analysis.ErrNoTimeSelected):
+			analysis.ErrNoTimeSelected), errors.Is(err, analysis.ErrNoEntries):
 		return exitUsage
 	case errors.Is(err, context.Canceled):
 		return exitInterrupted

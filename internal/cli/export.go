@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/clrprof/clrprof/internal/analysis"
+	"github.com/clrprof/clrprof/internal/export/callgrind"
 	"github.com/clrprof/clrprof/internal/export/chrome"
 	"github.com/clrprof/clrprof/internal/export/collapsed"
 	"github.com/clrprof/clrprof/internal/export/document"
@@ -22,11 +23,11 @@ import (
 	"github.com/clrprof/clrprof/internal/export/sarif"
 	"github.com/clrprof/clrprof/internal/export/speedscope"
 	"github.com/clrprof/clrprof/internal/export/vsperf"
+	"github.com/clrprof/clrprof/internal/present/report"
+	"github.com/clrprof/clrprof/internal/present/web"
 	"github.com/clrprof/clrprof/internal/quantity"
-	"github.com/clrprof/clrprof/internal/report"
-	"github.com/clrprof/clrprof/internal/secrets"
 	"github.com/clrprof/clrprof/internal/session"
-	"github.com/clrprof/clrprof/internal/web"
+	"github.com/clrprof/clrprof/internal/session/secrets"
 )
 
 // exportFormat is a format that sessions can be exported to.
@@ -39,7 +40,7 @@ type exportFormat struct {
 	// file is instead of write, of formats that are no streams and have everything.
 	file func(path string, s *session.Session) error
 	// files is file of a format that is a directory: create makes a file in it.
-	files   func(create func(name string) (io.WriteCloser, error), s *session.Session) error
+	files   func(create func(name string) (io.WriteCloser, error), s *session.Session, o exportOptions) error
 	reports vsperf.Format // a file for each kind of report
 }
 
@@ -53,6 +54,7 @@ type exportOptions struct {
 	disabled  []string // ids of rules; of sarif
 	// sourceRoot is the root of the sources, of sarif; "": the current directory.
 	sourceRoot string
+	parquet    parquet.Options
 }
 
 var exportFormats = []exportFormat{
@@ -67,6 +69,10 @@ var exportFormats = []exportFormat{
 		oneOnly: true},
 	{name: "chrome", extension: ".trace.json", write: valued(chrome.Write), oneValue: true, stacks: true,
 		oneOnly: true},
+	{name: "callgrind", extension: ".callgrind", stacks: true,
+		write: func(w io.Writer, s *session.Session, o exportOptions) error {
+			return callgrind.Write(w, s, o.selection, Version)
+		}},
 	{name: "otlp", extension: ".otlp.pb", stacks: true,
 		write: func(w io.Writer, s *session.Session, o exportOptions) error {
 			return otlp.Write(w, s, o.selection, Version)
@@ -86,7 +92,10 @@ var exportFormats = []exportFormat{
 	{name: "sqlite", extension: ".sqlite", file: func(path string, s *session.Session) error {
 		return s.WritePlain(path)
 	}},
-	{name: "parquet", extension: parquet.Extension, files: parquet.Write},
+	{name: "parquet", extension: parquet.Extension,
+		files: func(create func(string) (io.WriteCloser, error), s *session.Session, o exportOptions) error {
+			return parquet.Write(create, s, o.parquet)
+		}},
 }
 
 // valued is the writer of a format that takes one value.
@@ -101,6 +110,7 @@ const offlineShare = 0.1
 // exportFlags are the flags of the export command.
 type exportFlags struct {
 	format, output, value, sampleTypes string
+	parquet                            parquet.Options
 	reports, labels, disabled          []string
 	sourceRoot                         string
 	force                              bool
@@ -110,6 +120,7 @@ type exportFlags struct {
 	minShareGiven                      bool
 	arguments                          secrets.Keep // that are exported
 	safeCSV                            bool
+	written                            int64 // bytes, of a format with write
 }
 
 func newExportCommand(e *environment) *cobra.Command {
@@ -154,6 +165,9 @@ func (x *exportFlags) flags(cmd *cobra.Command) {
 	f.StringSliceVar(&x.disabled, "disable", nil, "sarif: rules that are not applied, by id, separated by commas")
 	f.StringVar(&x.sourceRoot, "source-root", "", "sarif: the root of the repository, to which paths are relative "+
 		"(default: the current directory)")
+	f.StringVar(&x.parquet.Compression, "compression", "", "parquet: how pages are compressed: "+
+		strings.Join(parquet.Compressions(), ", ")+" (default: the first)")
+	f.BoolVar(&x.parquet.Views, "views", false, "parquet: also a file for each view, with names instead of numbers")
 	f.StringVarP(&x.output, "output", "o", "",
 		"the file to write; - for standard output (default: the session's name with the format's extension)")
 	f.StringSliceVar(&x.reports, "summary", []string{allReports},
@@ -220,22 +234,53 @@ func (x *exportFlags) run(ctx context.Context, e *environment, path string) erro
 	if err != nil {
 		return readError(known(err))
 	}
-	o := exportOptions{sel, x.value, asked, offlineShare, &x.shape, x.disabled, x.sourceRoot}
-	if x.minShareGiven {
-		o.minShare = x.shape.share
-	}
+	o := x.options(sel, asked)
 	switch {
 	case kinds != nil:
 		err = x.writeReports(ctx, e, s, sel, kinds, chosen.reports)
 	case x.output == "-":
-		err = exported(chosen.write(untilWriter{ctx, e.stdout}, s, o))
+		err = exported(chosen.write(x.counted(untilWriter{ctx, e.stdout}), s, o))
 	default:
 		err = x.writeOutput(ctx, e, s, chosen, o)
 	}
 	if err == nil {
-		tell(e, notes) // the file may have no place for it
+		tell(e, append(notes, x.nothing(chosen)...)) // the file may have no place for it
 	}
 	return err
+}
+
+// options are how the formats are written.
+func (x *exportFlags) options(sel analysis.Selection, asked pprof.Options) exportOptions {
+	o := exportOptions{sel, x.value, asked, offlineShare, &x.shape, x.disabled, x.sourceRoot, x.parquet}
+	if x.minShareGiven {
+		o.minShare = x.shape.share
+	}
+	return o
+}
+
+// nothing says why a file is empty.
+func (x *exportFlags) nothing(chosen exportFormat) []string {
+	if chosen.write == nil || x.written > 0 {
+		return nil
+	}
+	return []string{fmt.Sprintf("Nothing that is selected has any %s: there are no stacks.",
+		cmp.Or(x.value, "of the value"))}
+}
+
+// counted is a writer that counts what is written: where nothing is, the file cannot say why.
+func (x *exportFlags) counted(w io.Writer) io.Writer { return countedWriter{w, &x.written} }
+
+// countedWriter counts bytes.
+type countedWriter struct {
+	io.Writer
+	written *int64
+}
+
+// Write counts what was written, also of a part.
+func (w countedWriter) Write(b []byte) (int, error) {
+	n, err := w.Writer.Write(b)
+	*w.written += int64(n)
+	return n, err
 }
 
 // chosen is what is selected of the session. The file of --filter can be a pipe that nobody closes.
@@ -283,6 +328,12 @@ func (x *exportFlags) check(chosen exportFormat) error {
 		return usage("the format %s has all values: --value is for speedscope, collapsed, firefox and chrome",
 			chosen.name)
 	}
+	if x.parquet != (parquet.Options{}) && chosen.name != "parquet" {
+		return usage("--compression and --views are for the format parquet")
+	}
+	if how := x.parquet.Compression; how != "" && !slices.Contains(parquet.Compressions(), how) {
+		return exit(exitUsage, report.Unknown("--compression", how, parquet.Compressions()))
+	}
 	if len(x.disabled) > 0 && chosen.name != "sarif" {
 		return usage("--disable is for the format sarif")
 	}
@@ -300,13 +351,13 @@ func (x *exportFlags) writeOutput(ctx context.Context, e *environment, s *sessio
 	switch {
 	case chosen.files != nil:
 		err = writeDirectory(output, x.force, func(create func(string) (io.WriteCloser, error)) error {
-			return chosen.files(create, s)
+			return chosen.files(create, s, o)
 		})
 	case chosen.file != nil:
 		err = writePlace(output, x.force, func(path string) error { return chosen.file(path, s) })
 	default:
 		err = writeFile(ctx, output, x.force, func(w io.Writer) error {
-			return chosen.write(untilWriter{ctx, w}, s, o)
+			return chosen.write(x.counted(untilWriter{ctx, w}), s, o)
 		})
 	}
 	if err != nil {

@@ -19,12 +19,15 @@ var formatHelp = []struct{ names, short, more string }{
 	{"speedscope", "https://www.speedscope.app: a profile for each value, and one for each thread",
 		"A frame is a function. Browsers do not open files of more than about 100 MB: select less."},
 	{"collapsed", "flamegraph.pl, inferno, Pyroscope: a line for each stack, with one value",
-		"The value is bytes, or elapsed with --time, unless --value names another one."},
+		"The value is bytes, or elapsed with --time, unless --value names another column."},
 	{"firefox", "https://profiler.firefox.com: stacks with lines, with one value; collections",
 		"A session stores amounts, not the order of calls, so the file has no order of calls."},
 	{"chrome", "https://ui.perfetto.dev, chrome://tracing: the heap over time, and calls summed up",
 		"A session stores amounts, not the order of calls, so the file has no order of calls. In it a\n" +
 			"nanosecond stands for a byte, an object or a nanosecond."},
+	{"callgrind", "callgrind_annotate, KCachegrind: functions, lines and calls, all values",
+		"callgrind_annotate --inclusive=yes has the inclusive values. Calls are counted with --time alone:\n" +
+			"without it calls=1 stands for any number of them."},
 	{"otlp", "OpenTelemetry: an ExportProfilesServiceRequest (protobuf)",
 		"It is profiles/v1development of opentelemetry-proto 1.11: each process is a resource, each\n" +
 			"kind of value a profile."},
@@ -33,7 +36,7 @@ var formatHelp = []struct{ names, short, more string }{
 	{"json", "programs: every view in one document",
 		"docs/json.md describes it. clrprof report SESSION VIEW --json is one view."},
 	{"csv, xml", "scripts that read the files of VSPerfReport: BASE_FunctionSummary.csv and so on",
-		"-o is the BASE. There is a file for each kind of report that the session has, or for those of\n" +
+		"-o is the BASE. There is a file for each kind of report that the session has, or for the kinds of\n" +
 			"--summary; -o - writes one kind to standard output."},
 	{"html", "any browser: the page of clrprof view as one file",
 		"It needs neither clrprof nor a network. It has no filters and no SQL, which need the session.\n" +
@@ -42,7 +45,7 @@ var formatHelp = []struct{ names, short, more string }{
 		"docs/session.md describes them. It is ten times as large as the session, and clrprof does not\n" +
 			"read it."},
 	{"parquet", "DuckDB, ClickHouse, pandas, Spark: a directory with a file for each table",
-		"docs/session.md describes the tables."},
+		"docs/session.md describes the tables, and the views that --views adds."},
 }
 
 // exportFlagGroups are the flags of export, as its help names them: what each does is in the help of a format.
@@ -54,7 +57,7 @@ var exportFlagGroups = []flagGroup{
 	{"stacks", "--async HOW  --root FUNCTION  --by WHAT  --fold-recursion  --min-share PERCENT"},
 	{"", "--merge-threads  --bottom-up  --hot"},
 	{"formats", "--value NAME  --sample-types NAMES  --labels A,B  --summary KINDS  --disable RULES"},
-	{"others", "--arguments WHICH  --csv-safe  --source-root DIR"},
+	{"others", "--arguments WHICH  --csv-safe  --source-root DIR  --compression HOW  --views"},
 }
 
 // exportHelp prints the help of the command, or of a format that is named.
@@ -76,7 +79,7 @@ func writeExportHelp(w io.Writer, cmd *cobra.Command) {
 	for _, f := range formatHelp {
 		fmt.Fprintf(w, "  %-11s %s\n", f.names, f.short)
 	}
-	fmt.Fprintf(w, "\nExamples:\n%s\n\nFlags (clrprof export FORMAT --help describes those of a format):\n", cmd.Example)
+	fmt.Fprintf(w, "\nExamples:\n%s\n\nFlags (clrprof export FORMAT --help describes the flags of a format):\n", cmd.Example)
 	writeFlagGroups(w, exportFlagGroups)
 }
 

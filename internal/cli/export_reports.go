@@ -10,7 +10,7 @@ import (
 
 	"github.com/clrprof/clrprof/internal/analysis"
 	"github.com/clrprof/clrprof/internal/export/vsperf"
-	"github.com/clrprof/clrprof/internal/report"
+	"github.com/clrprof/clrprof/internal/present/report"
 	"github.com/clrprof/clrprof/internal/session"
 )
 

@@ -11,7 +11,7 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/clrprof/clrprof/internal/session/sessiontest"
+	"github.com/clrprof/clrprof/internal/testkit/sessiontest"
 )
 
 // canceledLater is a context that is done when something is written, but not yet when something is read.

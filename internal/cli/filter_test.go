@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/clrprof/clrprof/internal/session/sessiontest"
+	"github.com/clrprof/clrprof/internal/testkit/sessiontest"
 )
 
 // TestFilterFiles: views and exports take a filter and say so; files that are none are refused in one line.

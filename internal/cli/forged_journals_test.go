@@ -18,7 +18,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/clrprof/clrprof/internal/session/journaltest"
+	"github.com/clrprof/clrprof/internal/testkit/journaltest"
 )
 
 // filesBelow describes all that is in folders: kinds, rights, owners, times of change and contents.

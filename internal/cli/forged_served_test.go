@@ -13,10 +13,10 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/clrprof/clrprof/internal/analysis"
-	"github.com/clrprof/clrprof/internal/mcp"
-	"github.com/clrprof/clrprof/internal/report"
+	"github.com/clrprof/clrprof/internal/present/mcp"
+	"github.com/clrprof/clrprof/internal/present/report"
+	"github.com/clrprof/clrprof/internal/present/web"
 	"github.com/clrprof/clrprof/internal/session"
-	"github.com/clrprof/clrprof/internal/web"
 )
 
 // isMistake reports whether an answer is about a mistake in clrprof, and not in the session or the request.

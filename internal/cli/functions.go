@@ -6,8 +6,8 @@ import (
 
 	"github.com/spf13/pflag"
 
-	"github.com/clrprof/clrprof/internal/collect"
-	"github.com/clrprof/clrprof/internal/instrument"
+	"github.com/clrprof/clrprof/internal/capture/collect"
+	"github.com/clrprof/clrprof/internal/capture/instrument"
 )
 
 // functionFlags are the flags of the run command for what is done at calls of functions, besides recording them.

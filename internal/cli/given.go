@@ -11,7 +11,7 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/clrprof/clrprof/internal/openfile"
+	"github.com/clrprof/clrprof/internal/files/openfile"
 )
 
 // errNobodyWrites says that a pipe has no other end.

@@ -8,7 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/clrprof/clrprof/internal/report/text"
+	"github.com/clrprof/clrprof/internal/present/report/text"
 )
 
 // topicFlags, as an argument beside --help, asks what each flag does, for which one screen has no room.

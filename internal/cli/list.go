@@ -8,9 +8,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/clrprof/clrprof/internal/instrument"
+	"github.com/clrprof/clrprof/internal/capture/instrument"
+	"github.com/clrprof/clrprof/internal/present/report"
 	"github.com/clrprof/clrprof/internal/quantity"
-	"github.com/clrprof/clrprof/internal/report"
 )
 
 // listColumns are the columns of list-functions.

@@ -10,10 +10,10 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/clrprof/clrprof/internal/control"
-	"github.com/clrprof/clrprof/internal/live"
+	"github.com/clrprof/clrprof/internal/capture/control"
+	"github.com/clrprof/clrprof/internal/capture/live"
+	"github.com/clrprof/clrprof/internal/present/web"
 	"github.com/clrprof/clrprof/internal/session"
-	"github.com/clrprof/clrprof/internal/web"
 )
 
 // endPoll is how often a page that watches a recording of another clrprof looks whether the session is complete.

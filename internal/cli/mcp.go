@@ -7,7 +7,7 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 	"github.com/spf13/cobra"
 
-	"github.com/clrprof/clrprof/internal/mcp"
+	"github.com/clrprof/clrprof/internal/present/mcp"
 	"github.com/clrprof/clrprof/internal/session"
 )
 

@@ -16,9 +16,9 @@ import (
 	"zombiezen.com/go/sqlite"
 	"zombiezen.com/go/sqlite/sqlitex"
 
-	"github.com/clrprof/clrprof/internal/rules"
+	"github.com/clrprof/clrprof/internal/analysis/rules"
 	"github.com/clrprof/clrprof/internal/session"
-	"github.com/clrprof/clrprof/internal/session/sessiontest"
+	"github.com/clrprof/clrprof/internal/testkit/sessiontest"
 )
 
 // reading are the commands that read a session: SESSION stands for it.

@@ -9,7 +9,7 @@ import (
 	"os/exec"
 	"path/filepath"
 
-	"github.com/clrprof/clrprof/internal/web"
+	"github.com/clrprof/clrprof/internal/present/web"
 )
 
 // remoteWarning is said where other machines may reach a page.
@@ -56,7 +56,7 @@ func (o *opener) removeAfter(ctx context.Context, opened <-chan struct{}) {
 
 func (o *opener) remove() error {
 	if err := os.RemoveAll(o.folder); err != nil {
-		return fmt.Errorf("removing the page that opens another one: %w", err)
+		return fmt.Errorf("removing the page that opens the session's page: %w", err)
 	}
 	return nil
 }

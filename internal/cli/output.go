@@ -9,7 +9,7 @@ import (
 	"os"
 	"path/filepath"
 
-	"github.com/clrprof/clrprof/internal/atomicfile"
+	"github.com/clrprof/clrprof/internal/files/atomicfile"
 )
 
 // outputFile is a file that gets its name when it is whole: a reader never sees a part of it, and a failed export

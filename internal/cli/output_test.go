@@ -13,7 +13,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/clrprof/clrprof/internal/session/sessiontest"
+	"github.com/clrprof/clrprof/internal/testkit/sessiontest"
 )
 
 // otherFolder is a folder of another user, if this is root: others choose what is in it.

@@ -10,7 +10,7 @@ import (
 	"strings"
 	"syscall"
 
-	"github.com/clrprof/clrprof/internal/report/encode"
+	"github.com/clrprof/clrprof/internal/present/report/encode"
 )
 
 // lessFlags have less end at once if all fits on the screen, keep colours, and leave the text there when it ends.
@@ -101,7 +101,7 @@ func (p *pager) finish() error {
 	p.to.Close() // an error is that the pager has ended
 	var exited *exec.ExitError
 	if err := p.process.Wait(); errors.As(err, &exited) && exited.ExitCode() == exitNoCommand {
-		return exit(exitUnwritable, fmt.Errorf("the pager %q does not exist: set PAGER to another one, or use "+
+		return exit(exitUnwritable, fmt.Errorf("the pager %q does not exist: set PAGER to one that does, or use "+
 			"--no-pager",
 			p.command))
 	}

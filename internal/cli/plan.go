@@ -7,8 +7,8 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/clrprof/clrprof/internal/instrument"
-	"github.com/clrprof/clrprof/internal/report"
+	"github.com/clrprof/clrprof/internal/capture/instrument"
+	"github.com/clrprof/clrprof/internal/present/report"
 )
 
 // maxSmall bounds --exclude-small: nearly all methods have less IL, so that more would leave nothing to measure.

@@ -3,9 +3,9 @@ package cli
 import (
 	"io"
 
-	"github.com/clrprof/clrprof/internal/report"
-	"github.com/clrprof/clrprof/internal/report/encode"
-	"github.com/clrprof/clrprof/internal/report/text"
+	"github.com/clrprof/clrprof/internal/present/report"
+	"github.com/clrprof/clrprof/internal/present/report/encode"
+	"github.com/clrprof/clrprof/internal/present/report/text"
 )
 
 // asText is the format of what a person reads: text, or Markdown.

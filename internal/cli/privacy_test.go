@@ -10,9 +10,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/clrprof/clrprof/internal/secrets"
 	"github.com/clrprof/clrprof/internal/session"
-	"github.com/clrprof/clrprof/internal/session/sessiontest"
+	"github.com/clrprof/clrprof/internal/session/secrets"
+	"github.com/clrprof/clrprof/internal/testkit/sessiontest"
 )
 
 // TestPrivacyOfExports: which exports have arguments and the name of the host is what docs/privacy.md says.

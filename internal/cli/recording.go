@@ -7,8 +7,8 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/clrprof/clrprof/internal/control"
-	"github.com/clrprof/clrprof/internal/launch"
+	"github.com/clrprof/clrprof/internal/capture/control"
+	"github.com/clrprof/clrprof/internal/capture/launch"
 	"github.com/clrprof/clrprof/internal/session"
 )
 

@@ -9,7 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/clrprof/clrprof/internal/redact"
+	"github.com/clrprof/clrprof/internal/analysis/redact"
 	"github.com/clrprof/clrprof/internal/session"
 )
 

@@ -10,11 +10,11 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/clrprof/clrprof/internal/analysis"
-	"github.com/clrprof/clrprof/internal/report"
-	"github.com/clrprof/clrprof/internal/report/encode"
-	"github.com/clrprof/clrprof/internal/report/text"
-	"github.com/clrprof/clrprof/internal/report/words"
-	"github.com/clrprof/clrprof/internal/rules"
+	"github.com/clrprof/clrprof/internal/analysis/rules"
+	"github.com/clrprof/clrprof/internal/present/report"
+	"github.com/clrprof/clrprof/internal/present/report/encode"
+	"github.com/clrprof/clrprof/internal/present/report/text"
+	"github.com/clrprof/clrprof/internal/present/report/words"
 	"github.com/clrprof/clrprof/internal/session"
 	"github.com/clrprof/clrprof/internal/shell"
 )
@@ -111,7 +111,7 @@ func newReportCommand(e *environment) *cobra.Command {
 		"calltree: functions by what they did themselves, each with its callers below it")
 	f.StringSliceVar(&r.disable, "disable", nil,
 		"summary, rules: rules that are not applied, by id, separated by commas")
-	f.BoolVar(&r.raw, "raw", false, "elapsed times that include what the probes added; by default it is taken out")
+	f.BoolVar(&r.raw, "raw", false, "elapsed times that include what the probes added; by default it is subtracted")
 	f.BoolVar(&r.md, "md", false, "print Markdown, for comments on pull requests and summaries of pipelines")
 	f.IntVar(&r.limit, "limit", 0, "at most this many rows of a view in total; JSON is then an object that says "+
 		"how many are left out (docs/json.md)")
@@ -211,7 +211,7 @@ func (r *reportFlags) run(e *environment, cmd *cobra.Command, args []string) err
 	if err != nil {
 		return readError(err)
 	}
-	src, err := analysis.Open(s, selection)
+	src, err := analysis.OpenEstimates(s, selection)
 	if err != nil {
 		return readError(err)
 	}

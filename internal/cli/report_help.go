@@ -10,8 +10,8 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/clrprof/clrprof/internal/report"
-	"github.com/clrprof/clrprof/internal/report/text"
+	"github.com/clrprof/clrprof/internal/present/report"
+	"github.com/clrprof/clrprof/internal/present/report/text"
 )
 
 // flagGroup is a line of a help that fits on a screen: flags that belong together.
@@ -62,7 +62,7 @@ func reportHelp(e *environment, output *outputFlags) func(*cobra.Command, []stri
 // writeReportHelp prints what fits on a screen.
 func writeReportHelp(w io.Writer, cmd *cobra.Command) {
 	fmt.Fprintf(w, "%s\n\nUsage:\n  clrprof %s\n\n%s\n\nExamples:\n%s\n\nFlags (clrprof report flags --help describes "+
-		"them, clrprof report VIEW --help those of a view):\n", cmd.Long, cmd.Use, viewList(), cmd.Example)
+		"them, clrprof report VIEW --help the flags of a view):\n", cmd.Long, cmd.Use, viewList(), cmd.Example)
 	writeFlagGroups(w, reportFlagGroups)
 }
 
@@ -166,7 +166,7 @@ func writeViewHelp(w io.Writer, cmd *cobra.Command, view report.View) {
 
 // The titles of the columns of a view.
 const (
-	ownColumns    = "Columns (names for --sort and --columns; also those of JSON and CSV)"
+	ownColumns    = "Columns (names for --sort and --columns, and in JSON and CSV)"
 	timedColumns  = "Columns with run --time"
 	askedColumns  = "Columns on request, with --columns or --sort"
 	shareOfColumn = "\nA column with % has its share of the whole beside it: bytes and bytes_percent.\n"

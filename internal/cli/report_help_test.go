@@ -11,8 +11,8 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/clrprof/clrprof/internal/export/pprof"
-	"github.com/clrprof/clrprof/internal/report"
-	"github.com/clrprof/clrprof/internal/report/text"
+	"github.com/clrprof/clrprof/internal/present/report"
+	"github.com/clrprof/clrprof/internal/present/report/text"
 )
 
 // maxHelpLines and maxHelpColumns are what a help that fits on a screen has at most.
@@ -31,6 +31,13 @@ func TestHelpFits(t *testing.T) {
 	cmd = newExportCommand(&environment{})
 	writeExportHelp(&help, cmd)
 	testHelpFits(t, cmd, help.String(), 40)
+	for _, cmd := range []*cobra.Command{newPsCommand(&environment{}), newDoctorCommand(&environment{})} {
+		for line := range strings.Lines(cmd.Long) {
+			if line = strings.TrimSuffix(line, "\n"); text.Width(line) > maxHelpColumns {
+				t.Errorf("%s: %d columns: %s", cmd.Name(), len(line), line)
+			}
+		}
+	}
 	for _, of := range []struct {
 		cmd    *cobra.Command
 		common string

@@ -17,13 +17,10 @@ import (
 	"github.com/spf13/pflag"
 	"golang.org/x/term"
 
-	"github.com/clrprof/clrprof/internal/report"
-	"github.com/clrprof/clrprof/internal/report/encode"
-	"github.com/clrprof/clrprof/internal/report/text"
+	"github.com/clrprof/clrprof/internal/present/report"
+	"github.com/clrprof/clrprof/internal/present/report/encode"
+	"github.com/clrprof/clrprof/internal/present/report/text"
 )
-
-// Version is clrprof's version, as `clrprof version` prints it and sessions record it.
-const Version = "0.1.0"
 
 // environment is what a command sees of the world.
 type environment struct {
@@ -124,6 +121,12 @@ func flagError(err error) string {
 	return fmt.Sprintf("--%s %q: want %s", flag.Name, invalid.GetValue(), wanted)
 }
 
+// Commands returns the commands of clrprof, for those who describe them elsewhere: the pages of the manual.
+func Commands() *cobra.Command {
+	return newRoot(&environment{stdin: strings.NewReader(""), stdout: io.Discard, stderr: io.Discard,
+		getenv: os.Getenv})
+}
+
 func newRoot(e *environment) *cobra.Command {
 	root := &cobra.Command{
 		Use:   "clrprof",
@@ -142,7 +145,6 @@ func newRoot(e *environment) *cobra.Command {
 			}
 			return exit(exitUsage, report.Unknown("command", args[0], commandNames(cmd)))
 		},
-		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	root.SetIn(e.stdin)
 	root.SetOut(e.stdout)
@@ -150,16 +152,22 @@ func newRoot(e *environment) *cobra.Command {
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		return usage("%s: see %s --help", flagError(err), cmd.CommandPath())
 	})
-	root.SetUsageTemplate(strings.ReplaceAll(root.UsageTemplate(), "Flags.FlagUsages",
-		fmt.Sprintf("Flags.FlagUsagesWrapped %d", helpWidth))) // else a flag is on one line, however long that is
-	root.Version = Version
-	root.SetVersionTemplate("clrprof {{.Version}}\n")
+	root.SetUsageFunc(printUsage)
+	version := root.Flags().BoolP("version", "v", false, "print clrprof's version")
+	root.RunE = func(cmd *cobra.Command, _ []string) error {
+		if *version {
+			_, err := fmt.Fprintf(e.stdout, "clrprof %s\n", Version)
+			return err
+		}
+		return cmd.Help()
+	}
 	root.AddCommand(newRunCommand(e), newAttachCommand(e), newEnvCommand(e), newTopCommand(e), newListCommand(e),
 		newRecoverCommand(e), newReportCommand(e),
 		newViewCommand(e), newDiffCommand(e), newExportCommand(e), newRedactCommand(e), newBudgetCommand(e),
 		newSQLCommand(e),
 		newCheckCommand(e), newVersionCommand(e))
-	root.AddCommand(newMCPCommand(e), newDraftCommand(e), newCountersCommand(e), newCtlCommand(e))
+	root.AddCommand(newMCPCommand(e), newDraftCommand(e), newCountersCommand(e), newCtlCommand(e), newPsCommand(e),
+		newDoctorCommand(e))
 	return root
 }
 
@@ -191,25 +199,6 @@ func arguments(least, most int, names ...string) cobra.PositionalArgs {
 // ownPath is what a command is called below clrprof, which errors begin with anyway.
 func ownPath(cmd *cobra.Command) string {
 	return strings.TrimPrefix(cmd.CommandPath(), cmd.Root().Name()+" ")
-}
-
-func newVersionCommand(e *environment) *cobra.Command {
-	return &cobra.Command{
-		Use: "version", Short: "Print clrprof's version", Args: arguments(0, 0),
-		Example: "  clrprof version",
-		RunE: func(*cobra.Command, []string) error {
-			revision := ""
-			if info, ok := debug.ReadBuildInfo(); ok {
-				for _, s := range info.Settings {
-					if s.Key == "vcs.revision" && len(s.Value) >= 12 {
-						revision = " (" + s.Value[:12] + ")"
-					}
-				}
-			}
-			_, err := fmt.Fprintf(e.stdout, "clrprof %s%s\n", Version, revision)
-			return err
-		},
-	}
 }
 
 // outputFlags are the flags of commands that print tables.

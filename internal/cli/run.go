@@ -18,23 +18,24 @@ import (
 	"github.com/spf13/pflag"
 	"golang.org/x/sys/unix"
 
-	"github.com/clrprof/clrprof/internal/agentbin"
 	"github.com/clrprof/clrprof/internal/analysis"
-	"github.com/clrprof/clrprof/internal/cgroup"
-	"github.com/clrprof/clrprof/internal/collect"
-	"github.com/clrprof/clrprof/internal/cpucounter"
-	"github.com/clrprof/clrprof/internal/eventpipe"
-	"github.com/clrprof/clrprof/internal/instrument"
-	"github.com/clrprof/clrprof/internal/launch"
-	"github.com/clrprof/clrprof/internal/live"
+	"github.com/clrprof/clrprof/internal/capture/agentbin"
+	"github.com/clrprof/clrprof/internal/capture/cgroup"
+	"github.com/clrprof/clrprof/internal/capture/collect"
+	"github.com/clrprof/clrprof/internal/capture/cpucounter"
+	"github.com/clrprof/clrprof/internal/capture/eventpipe"
+	"github.com/clrprof/clrprof/internal/capture/instrument"
+	"github.com/clrprof/clrprof/internal/capture/launch"
+	"github.com/clrprof/clrprof/internal/capture/live"
+	"github.com/clrprof/clrprof/internal/capture/steer"
+	"github.com/clrprof/clrprof/internal/capture/systemevent"
 	"github.com/clrprof/clrprof/internal/pattern"
+	"github.com/clrprof/clrprof/internal/present/report"
+	"github.com/clrprof/clrprof/internal/present/report/text"
+	"github.com/clrprof/clrprof/internal/present/report/words"
 	"github.com/clrprof/clrprof/internal/quantity"
-	"github.com/clrprof/clrprof/internal/report"
-	"github.com/clrprof/clrprof/internal/report/text"
-	"github.com/clrprof/clrprof/internal/secrets"
 	"github.com/clrprof/clrprof/internal/session"
-	"github.com/clrprof/clrprof/internal/steer"
-	"github.com/clrprof/clrprof/internal/systemevent"
+	"github.com/clrprof/clrprof/internal/session/secrets"
 )
 
 // defaultOutput is the pattern of a session's path.
@@ -106,7 +107,7 @@ func newRunCommand(e *environment) *cobra.Command {
 		Long: "Run a command and record every allocation of the .NET processes that it starts, itself\n" +
 			"included, and in which generation each object died. --memory records only allocations,\n" +
 			"--time every call and its time; the three can be combined. Input, output, signals and exit\n" +
-			"code are those of the command; clrprof's own failures have codes from 120 on (docs/cli.md).\n" +
+			"code pass through; clrprof's own failures have codes from 120 on (docs/cli.md).\n" +
 			"At the end clrprof prints a summary on standard error.\n\n" +
 			"Flags come before the command: the first argument without a dash ends them.",
 		Example: "  clrprof run dotnet app.dll --an-option-of-app\n" +
@@ -413,16 +414,21 @@ func (r *runFlags) finish(e *environment, n *notes, res collect.Result) error {
 func (r *runFlags) summarize(e *environment, n *notes, path string) error {
 	if r.noReport {
 		n.say("session %s", path)
-		return nil
+		if !r.time {
+			return nil
+		}
 	}
 	s, err := session.Open(path)
 	if err != nil {
 		return readError(err)
 	}
 	defer s.Close()
-	src, err := analysis.Open(s, analysis.Selection{})
+	src, err := analysis.OpenEstimates(s, analysis.Selection{})
 	if err != nil {
 		return readError(err)
+	}
+	if r.noReport {
+		return sayNothing(n, src)
 	}
 	o := report.Options{Top: r.top, Shown: true}
 	if r.fits {
@@ -442,6 +448,18 @@ func (r *runFlags) summarize(e *environment, n *notes, path string) error {
 	}
 	fmt.Fprintln(e.stderr)
 	return written(writeSummary(e.stderr, summary, asText, layout))
+}
+
+// sayNothing says why a recording of calls has none, which would otherwise be seen only when somebody looks at it.
+func sayNothing(n *notes, src *analysis.Source) error {
+	why, err := report.Nothing(src)
+	if err != nil {
+		return readError(err)
+	}
+	if why != nil {
+		n.say("%s", words.Note(*why))
+	}
+	return nil
 }
 
 // choose settles what is recorded: without a flag, lifetime; otherwise what is asked for, and memory with lifetime.

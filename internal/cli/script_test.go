@@ -15,11 +15,11 @@ import (
 
 	"github.com/clrprof/clrprof/internal/analysis"
 	"github.com/clrprof/clrprof/internal/session"
-	"github.com/clrprof/clrprof/internal/session/sessiontest"
+	"github.com/clrprof/clrprof/internal/testkit/sessiontest"
 )
 
 // tiny is a module; scripts run elsewhere, so it is read before.
-var tiny, _ = os.ReadFile("../clrmeta/testdata/tiny.dll")
+var tiny, _ = os.ReadFile("../dotnet/clrmeta/testdata/tiny.dll")
 
 // garbagePercent is for the process of the tests, not for the commands that it starts. A third of what it did was to
 // look for garbage: each command here opens a session, and leaves a heap of which little is in use.

@@ -7,10 +7,10 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/clrprof/clrprof/internal/analysis"
-	"github.com/clrprof/clrprof/internal/report"
-	"github.com/clrprof/clrprof/internal/report/encode"
-	"github.com/clrprof/clrprof/internal/report/text"
-	"github.com/clrprof/clrprof/internal/rules"
+	"github.com/clrprof/clrprof/internal/analysis/rules"
+	"github.com/clrprof/clrprof/internal/present/report"
+	"github.com/clrprof/clrprof/internal/present/report/encode"
+	"github.com/clrprof/clrprof/internal/present/report/text"
 	"github.com/clrprof/clrprof/internal/session"
 )
 

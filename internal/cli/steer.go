@@ -11,9 +11,9 @@ import (
 	"github.com/spf13/pflag"
 	"golang.org/x/sys/unix"
 
-	"github.com/clrprof/clrprof/internal/collect"
+	"github.com/clrprof/clrprof/internal/capture/collect"
+	"github.com/clrprof/clrprof/internal/capture/steer"
 	"github.com/clrprof/clrprof/internal/quantity"
-	"github.com/clrprof/clrprof/internal/steer"
 )
 
 // steerFlags are the flags of the run command that say when something is recorded.

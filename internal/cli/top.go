@@ -13,11 +13,11 @@ import (
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
 
-	"github.com/clrprof/clrprof/internal/control"
-	"github.com/clrprof/clrprof/internal/live"
-	"github.com/clrprof/clrprof/internal/report"
-	"github.com/clrprof/clrprof/internal/report/text"
-	"github.com/clrprof/clrprof/internal/top"
+	"github.com/clrprof/clrprof/internal/capture/control"
+	"github.com/clrprof/clrprof/internal/capture/live"
+	"github.com/clrprof/clrprof/internal/present/report"
+	"github.com/clrprof/clrprof/internal/present/report/text"
+	"github.com/clrprof/clrprof/internal/present/top"
 )
 
 // onceRows is how many rows --once prints unless --top says another number.
@@ -42,8 +42,9 @@ func newTopCommand(e *environment) *cobra.Command {
 		Short: "Watch a running recording: what allocates and is called now, and garbage collections",
 		Long: "Watch what clrprof run records, while it runs: which functions and types allocate now, calls with\n" +
 			"--time, and the heap after each garbage collection. Without an argument it watches your only\n" +
-			"recording. The numbers are at most a quarter of a second old. Watching costs the recorded program\n" +
-			"nothing. Rates are those of the last two seconds. The values of functions are exclusive.\n\n" +
+			"recording. The numbers are at most a quarter of a second old, of large recordings older: adding up\n" +
+			"takes at most a hundredth of a processor. Watching costs the recorded program nothing. Rates are\n" +
+			"of the last two seconds. The values of functions are exclusive.\n\n" +
 			"Keys: 1 2 3 or tab choose the list, s and S the order; space stops the screen while the recording\n" +
 			"continues; arrows and page keys scroll; q quits. Without a terminal it behaves as with --once.",
 		Example: "  clrprof top\n" +
@@ -155,7 +156,7 @@ func readMessage(text []byte) (*live.Message, error) {
 		return nil, fmt.Errorf("a message of the recording: %w", err)
 	}
 	if !slices.Contains([]string{live.Start, live.Tick, live.End}, m.Event) || m.ID == 0 {
-		return nil, errors.New("what answers is no recording: it sends something else than messages of one")
+		return nil, errors.New("the program that answers is not recording: it does not send the messages of a recording")
 	}
 	return &m, nil
 }

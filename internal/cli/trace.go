@@ -12,11 +12,11 @@ import (
 	"github.com/klauspost/compress/gzip"
 	"github.com/spf13/pflag"
 
-	"github.com/clrprof/clrprof/internal/calltrace"
-	"github.com/clrprof/clrprof/internal/collect"
+	"github.com/clrprof/clrprof/internal/capture/collect"
 	"github.com/clrprof/clrprof/internal/export/trace"
 	"github.com/clrprof/clrprof/internal/quantity"
 	"github.com/clrprof/clrprof/internal/session"
+	"github.com/clrprof/clrprof/internal/session/calltrace"
 )
 
 // eventsSuffix is what the file of events has after the name of the trace, until that is written.

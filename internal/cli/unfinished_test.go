@@ -85,7 +85,7 @@ func TestUnfinishedWaits(t *testing.T) {
 func TestUnfinishedSoFar(t *testing.T) {
 	path, w := beingWritten(t, session.Recording)
 	code, stdout, stderr := runReader(t, []string{"report", "S", "functions"}, path, "--so-far")
-	if code != exitOK || !strings.Contains(stdout, "still goes on") || strings.Contains(stdout+stderr, "cut off") {
+	if code != exitOK || !strings.Contains(stdout, "Still recording") || strings.Contains(stdout+stderr, "cut off") {
 		t.Errorf("code %d: %s%s", code, stdout, stderr)
 	}
 	if code, _, stderr = runReader(t, []string{"sql", "S", "SELECT 1"}, path, "--so-far"); code != exitOK ||

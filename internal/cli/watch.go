@@ -6,9 +6,9 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/clrprof/clrprof/internal/control"
-	"github.com/clrprof/clrprof/internal/live"
-	"github.com/clrprof/clrprof/internal/steer"
+	"github.com/clrprof/clrprof/internal/capture/control"
+	"github.com/clrprof/clrprof/internal/capture/live"
+	"github.com/clrprof/clrprof/internal/capture/steer"
 )
 
 // requestLive is the request for the messages of a recording.

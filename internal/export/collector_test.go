@@ -21,10 +21,10 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/clrprof/clrprof/internal/analysis"
-	"github.com/clrprof/clrprof/internal/analysis/analysistest"
 	"github.com/clrprof/clrprof/internal/export/otlp"
 	"github.com/clrprof/clrprof/internal/session"
-	"github.com/clrprof/clrprof/internal/session/sessiontest"
+	"github.com/clrprof/clrprof/internal/testkit/analysistest"
+	"github.com/clrprof/clrprof/internal/testkit/sessiontest"
 )
 
 var withCollector = flag.Bool("collector", false, "build an OpenTelemetry Collector, and send it profiles")

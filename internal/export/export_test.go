@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"path/filepath"
+	"regexp"
 	"strconv"
 	"strings"
 	"testing"
@@ -17,7 +18,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"github.com/clrprof/clrprof/internal/analysis"
-	"github.com/clrprof/clrprof/internal/analysis/analysistest"
+	"github.com/clrprof/clrprof/internal/export/callgrind"
 	"github.com/clrprof/clrprof/internal/export/chrome"
 	"github.com/clrprof/clrprof/internal/export/collapsed"
 	"github.com/clrprof/clrprof/internal/export/firefox"
@@ -25,7 +26,8 @@ import (
 	"github.com/clrprof/clrprof/internal/export/pprof"
 	"github.com/clrprof/clrprof/internal/export/speedscope"
 	"github.com/clrprof/clrprof/internal/session"
-	"github.com/clrprof/clrprof/internal/session/sessiontest"
+	"github.com/clrprof/clrprof/internal/testkit/analysistest"
+	"github.com/clrprof/clrprof/internal/testkit/sessiontest"
 )
 
 // sums are the sums of all kinds of values, by name; those that are zero are not there.
@@ -51,6 +53,9 @@ var formats = map[string]format{
 	"otlp": {false, func(w io.Writer, s *session.Session, sel analysis.Selection, _ string) error {
 		return otlp.Write(w, s, sel, "1.2.3")
 	}, readOTLP},
+	"callgrind": {false, func(w io.Writer, s *session.Session, sel analysis.Selection, _ string) error {
+		return callgrind.Write(w, s, sel, "1.2.3")
+	}, readCallgrind},
 	"speedscope": {true, speedscope.Write, readSpeedscope},
 	"collapsed":  {true, collapsed.Write, readCollapsed},
 	"firefox":    {true, firefox.Write, readFirefox},
@@ -184,6 +189,49 @@ func readPprof(t *testing.T, file []byte, _ string) sums {
 	}
 	return out
 }
+
+// readCallgrind adds up what functions did themselves, and what the functions at the roots did with all that they
+// called, which must be the same.
+func readCallgrind(t *testing.T, file []byte, _ string) sums {
+	var events []string
+	self, roots, summary := sums{}, sums{}, sums{}
+	isCall, isRoot := false, false
+	for line := range strings.Lines(string(file)) {
+		line = strings.TrimSuffix(line, "\n")
+		to := self
+		switch rest, isSummary := strings.CutPrefix(line, "summary: "); {
+		case strings.HasPrefix(line, "events: "):
+			events = strings.Fields(line)[1:]
+		case strings.HasPrefix(line, "fn="):
+			isRoot = strings.HasSuffix(line, callgrind.Root) || processName.MatchString(line)
+		case strings.HasPrefix(line, "calls="):
+			isCall = true
+		case isSummary || line != "" && line[0] >= '0' && line[0] <= '9':
+			if isSummary {
+				to, line = summary, "0 "+rest
+			} else if isRoot {
+				to = roots
+			} else if isCall {
+				to = sums{}
+			}
+			isCall = false
+			for i, v := range strings.Fields(line)[1:] {
+				n, err := strconv.ParseInt(v, 10, 64)
+				if err != nil || n < 0 {
+					t.Fatalf("%s: %v", line, err)
+				}
+				to.add(events[i], n)
+			}
+		}
+	}
+	if diff := cmp.Diff(summary, roots); diff != "" {
+		t.Errorf("the roots have (-summary +roots):\n%s", diff)
+	}
+	return self
+}
+
+// processName is the name of a function that stands for a process.
+var processName = regexp.MustCompile(`^fn=\(\d+\) .* \(\d+\)$`)
 
 func readCollapsed(t *testing.T, file []byte, value string) sums {
 	out := sums{}

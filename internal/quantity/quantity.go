@@ -45,20 +45,21 @@ type Ticks uint64
 type Amount struct {
 	Allocations Count
 	Bytes       Bytes
+	Sampled     Sampled // what of it is estimated
 }
 
-// Add returns the sum of two amounts.
+// Add returns a + b.
 func (a Amount) Add(b Amount) Amount {
-	return Amount{a.Allocations + b.Allocations, a.Bytes + b.Bytes}
+	return Amount{a.Allocations + b.Allocations, a.Bytes + b.Bytes, a.Sampled.Add(b.Sampled)}
 }
 
-// Sub returns the difference of two amounts.
+// Sub returns a - b.
 func (a Amount) Sub(b Amount) Amount {
-	return Amount{a.Allocations - b.Allocations, a.Bytes - b.Bytes}
+	return Amount{a.Allocations - b.Allocations, a.Bytes - b.Bytes, a.Sampled.Sub(b.Sampled)}
 }
 
 // IsZero reports whether nothing was allocated.
-func (a Amount) IsZero() bool { return a == Amount{} }
+func (a Amount) IsZero() bool { return a.Allocations == 0 && a.Bytes == 0 }
 
 // Amounts is an amount by the inclusive and by the exclusive rule.
 type Amounts struct {
@@ -72,7 +73,7 @@ func (a Amounts) Add(b Amounts) Amounts {
 }
 
 // IsZero reports whether both amounts are zero.
-func (a Amounts) IsZero() bool { return a == Amounts{} }
+func (a Amounts) IsZero() bool { return a.Inclusive.IsZero() && a.Exclusive.IsZero() }
 
 // Percent is a share of a whole, kept as the exact fraction.
 // Its value is 100 × Part / Whole, and 0 when the whole is 0.

@@ -117,12 +117,12 @@ func TestTicks(t *testing.T) {
 }
 
 func TestAmounts(t *testing.T) {
-	a, b := Amount{3, 72}, Amount{1, 24}
-	if a.Add(b) != (Amount{4, 96}) || a.Sub(b) != (Amount{2, 48}) || a.IsZero() || !a.Sub(a).IsZero() {
+	a, b := Amount{Allocations: 3, Bytes: 72}, Amount{Allocations: 1, Bytes: 24}
+	if a.Add(b) != (Amount{Allocations: 4, Bytes: 96}) || a.Sub(b) != (Amount{Allocations: 2, Bytes: 48}) || a.IsZero() || !a.Sub(a).IsZero() {
 		t.Error("amounts")
 	}
 	x := Amounts{a, b}
-	if x.Add(x) != (Amounts{Amount{6, 144}, Amount{2, 48}}) || x.IsZero() || !(Amounts{}).IsZero() {
+	if x.Add(x) != (Amounts{Amount{Allocations: 6, Bytes: 144}, Amount{Allocations: 2, Bytes: 48}}) || x.IsZero() || !(Amounts{}).IsZero() {
 		t.Error("amounts of both rules")
 	}
 }

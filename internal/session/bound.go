@@ -11,7 +11,7 @@ import (
 	"golang.org/x/sys/unix"
 	"zombiezen.com/go/sqlite"
 
-	"github.com/clrprof/clrprof/internal/safefs"
+	"github.com/clrprof/clrprof/internal/files/safefs"
 )
 
 // In a folder where others can make or rename files, each name that SQLite opens is a chance for them: the session may

@@ -12,8 +12,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"golang.org/x/sys/unix"
 
-	"github.com/clrprof/clrprof/internal/safefs/safefstest"
-	"github.com/clrprof/clrprof/internal/session/journaltest"
+	"github.com/clrprof/clrprof/internal/testkit/journaltest"
+	"github.com/clrprof/clrprof/internal/testkit/safefstest"
 )
 
 // TestSharedFolder: a session in a folder that others can write is written like any other; readers see each batch, and

@@ -9,7 +9,7 @@ import (
 
 	"zombiezen.com/go/sqlite"
 
-	"github.com/clrprof/clrprof/internal/columns"
+	"github.com/clrprof/clrprof/internal/session/columns"
 )
 
 const (

@@ -1,6 +1,16 @@
 package session
 
-import q "github.com/clrprof/clrprof/internal/quantity"
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"zombiezen.com/go/sqlite/sqlitex"
+
+	q "github.com/clrprof/clrprof/internal/quantity"
+)
 
 // Levels of control. Something is recorded where all three are on.
 const (
@@ -92,6 +102,45 @@ func (s *Session) Pauses() ([]Pause, error) { return rows(s, pauseTable) }
 
 // Marks returns the table mark in the order of id.
 func (s *Session) Marks() ([]Mark, error) { return rows(s, markTable) }
+
+// FirstMarks returns the first marks in the order of time, at most so many, and the number of all. Marks count that are
+// within a span of time and belong to one of some processes (none given: to any), or to no process. A session can have
+// millions of marks, of which a table shows a few.
+func (s *Session) FirstMarks(from, to q.Nanoseconds, of []ProcessID, most int) ([]Mark, int64, error) {
+	if s.absent[markTable.name] {
+		return nil, 0, nil
+	}
+	var terms []string
+	var parameters []int64
+	if from > 0 || to < math.MaxInt64 {
+		terms, parameters = append(terms, "time_ns BETWEEN ? AND ?"), append(parameters, int64(from), int64(to))
+	}
+	if len(of) > 0 {
+		terms = append(terms, "process_id IN (0"+strings.Repeat(", ?", len(of))+")")
+		for _, id := range of {
+			parameters = append(parameters, int64(id))
+		}
+	}
+	where := "" // without a condition SQLite counts rows without reading them
+	if len(terms) > 0 {
+		where = " WHERE " + strings.Join(terms, " AND ")
+	}
+	count, err := s.conn.Prepare("SELECT count(*) FROM mark" + where)
+	if err != nil {
+		return nil, 0, s.explain(fmt.Errorf("counting marks: %w", err))
+	}
+	for i, p := range parameters {
+		count.BindInt64(i+1, p)
+	}
+	all, err := sqlitex.ResultInt64(count)
+	if err != nil {
+		return nil, 0, s.explain(fmt.Errorf("counting marks: %w", err))
+	}
+	list, err := selectWhere(s, markTable, "id IN (SELECT id FROM mark"+where+" ORDER BY time_ns, id LIMIT ?)",
+		append(parameters, int64(most))...)
+	slices.SortStableFunc(list, func(a, b Mark) int { return cmp.Compare(a.Time, b.Time) })
+	return list, all, s.explain(err)
+}
 
 // ReplacePauses adds rows, or replaces those with the same id.
 func (w *Writer) ReplacePauses(rows []Pause) error { return put(w, replace, pauseTable, rows) }

@@ -13,7 +13,7 @@ import (
 // queried are the rows of a query.
 func queried(t *testing.T, s *Session, query string) [][]any {
 	t.Helper()
-	_, rows, _, err := s.QueryUpTo(query, Bounds{1000, 1 << 20})
+	_, rows, _, err := s.QueryUpTo(query, Bounds{Rows: 1000, Bytes: 1 << 20})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -15,7 +15,7 @@ import (
 	"modernc.org/sqlite/vfs"
 	"zombiezen.com/go/sqlite"
 
-	"github.com/clrprof/clrprof/internal/openfile"
+	"github.com/clrprof/clrprof/internal/files/openfile"
 )
 
 // A session may come from anywhere, and may be in a folder where others make files. What SQLite does for a file that it

@@ -7,7 +7,7 @@ import (
 
 	"github.com/klauspost/compress/zstd"
 
-	"github.com/clrprof/clrprof/internal/columns"
+	"github.com/clrprof/clrprof/internal/session/columns"
 )
 
 // fresh is a chunk that is being encoded, by a goroutine of its own: who writes rows makes the next ones meanwhile.

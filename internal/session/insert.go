@@ -138,6 +138,9 @@ func (w *Writer) InsertGCGenerations(rows []GCGeneration) error {
 // InsertGCDetails adds rows.
 func (w *Writer) InsertGCDetails(rows []GCDetail) error { return put(w, add, gcDetailTable, rows) }
 
+// InsertGCCallers adds rows.
+func (w *Writer) InsertGCCallers(rows []GCCaller) error { return put(w, add, gcCallerTable, rows) }
+
 // InsertGCHeaps adds rows.
 func (w *Writer) InsertGCHeaps(rows []GCHeap) error { return put(w, add, gcHeapTable, rows) }
 
@@ -235,16 +238,17 @@ func (w *Writer) ResolveTypes(rows []Type) error {
 		})
 }
 
-// ResolveFunctions stores ID → Name, File, Line, Test, Route of the rows.
+// ResolveFunctions stores ID → Name, File, Line, Test, Route, ILHash of the rows.
 func (w *Writer) ResolveFunctions(rows []Function) error {
-	return update(w, "UPDATE function SET name = ?, file_id = ?, line = ?, test = ?, route = ? WHERE id = ?", rows,
+	return update(w, "UPDATE function SET name = ?, file_id = ?, line = ?, test = ?, route = ?, il_hash = ? WHERE id = ?", rows,
 		func(stmt *sqlite.Stmt, r *Function) {
 			stmt.BindText(1, r.Name)
 			stmt.BindInt64(2, int64(r.File))
 			stmt.BindInt64(3, r.Line)
 			stmt.BindText(4, r.Test)
 			stmt.BindText(5, r.Route)
-			stmt.BindInt64(6, int64(r.ID))
+			stmt.BindText(6, r.ILHash)
+			stmt.BindInt64(7, int64(r.ID))
 		})
 }
 

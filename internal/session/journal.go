@@ -9,7 +9,7 @@ import (
 	"os"
 	"syscall"
 
-	"github.com/clrprof/clrprof/internal/openfile"
+	"github.com/clrprof/clrprof/internal/files/openfile"
 )
 
 // journal is the rollback journal of a writer that was killed in a commit: what pages of the file were before. Its

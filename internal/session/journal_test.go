@@ -19,7 +19,7 @@ import (
 	"zombiezen.com/go/sqlite"
 	"zombiezen.com/go/sqlite/sqlitex"
 
-	"github.com/clrprof/clrprof/internal/session/journaltest"
+	"github.com/clrprof/clrprof/internal/testkit/journaltest"
 )
 
 var seeds = flag.Int("seeds", 60, "how many files are damaged at random")

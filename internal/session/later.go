@@ -28,7 +28,12 @@ var additions = append([]addition{{"module", "origin"}, {"type", "trait"}, {"pro
 	{"system_call", ""}, {"params_array", ""}, {"function", "route"},
 	{"process_time", "uncertain_ns"}, {"finding", "type_objects"}, {"finding", "type_bytes"}, {"process_ending", ""},
 	{"gc_freed", ""}, {"process_time", "gc_pauses"}, {"process_time", "gc_paused_ns"},
-	{"process_time", "gc_longest_ns"}, {"gc_heap", "extent_bytes"}}, cpuCounterColumns()...)
+	{"process_time", "gc_longest_ns"}, {"gc_heap", "extent_bytes"}, {"gc_caller", ""}, {"process", "agent_private"},
+	{"process", "compiled"}, {"process", "compiled_ns"}, {"process", "recompiled"}, {"process", "recompiled_ns"},
+	{"process", "compiled_missed"}, {"process_time", "measured"}, {"process_time", "least_ns"},
+	{"process_time", "most_ns"}, {"process_time", "first_inside_ns"},
+	{"process_time", "first_outside_ns"}, {"snapshot_holder", ""},
+	{"function", "il_hash"}, {"process", "sampler"}}, cpuCounterColumns()...)
 
 // counterColumn begins the names of the columns of CPU counters.
 const counterColumn = "cpu_counter"

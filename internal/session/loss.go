@@ -31,6 +31,7 @@ const (
 	LossMeters           = "meters_lost"
 	LossMeterCallbacks   = "meter_callbacks"
 	LossTrace            = "trace_lost"
+	LossSamples          = "samples_lost"
 
 	LossDamaged          = "damaged"
 	LossDamagedTimes     = "damaged_times"
@@ -112,6 +113,9 @@ func (l Loss) Unit() string { return cmp.Or(l.kind().unit, "event") }
 func (l Loss) IsUncounted() bool {
 	return l.Reason == LossUnreported || l.kind().touches == notInAnyView
 }
+
+// IsWhole reports whether nothing that a program of .NET did in the process is in the session.
+func (l Loss) IsWhole() bool { return l.kind().touches == notInAnyView && l.Reason != LossUnreadable }
 
 // IsMissing reports whether the allocations of the loss are missing from all
 // values. Those of other losses are counted, but not all about them is known.

@@ -52,7 +52,7 @@ var lossKinds = []lossKind{
 		why: "most of the agent's memory limit (--memory-limit) was used up: from then on new stacks are " +
 			"shown as (truncated) with the function, or with its module",
 		touches: "calltree, callers and inclusive values, and without the function also exclusive ones; their " +
-			"allocations are those of stack_truncated",
+			"allocations count in stack_truncated",
 		advice: "Give the agent more memory (--memory-limit), or a file system with more space than /dev/shm " +
 			"(CLRPROF_SHM)."},
 	{reason: LossTypeUnknown, why: "the runtime did not say their type",
@@ -72,7 +72,7 @@ var lossKinds = []lossKind{
 
 	{reason: LossUntracked, missing: true,
 		why:     "objects there survived a garbage collection, and the agent had not seen them allocated",
-		touches: "all views of allocations, and those of lifetimes: these objects",
+		touches: "all views of allocations and of lifetimes: these objects",
 		advice:  "This should never happen: please report it as a bug in clrprof, with the view header."},
 	{reason: LossLifetimeFull,
 		why: "the agent's memory limit (--memory-limit) was reached: when they died is not known and " +
@@ -165,6 +165,13 @@ var lossKinds = []lossKind{
 		touches: "clrprof counters: the instrument has no value at that time",
 		advice:  "Look at the instrument's callback."},
 
+	{reason: LossSamples, missing: true,
+		why: "samples of small objects came faster than they could be counted, the agent's memory limit " +
+			"(--memory-limit) was reached, code was unloaded while they waited, or their event could not be read",
+		touches: "all views of allocations: estimates are too small; the loss counts the objects that the samples " +
+			"stood for, where that is known",
+		advice: "Give the agent more memory (--memory-limit), or attach for a shorter time."},
+
 	{reason: LossDamaged, missing: true,
 		why: "records of what the process's agent wrote are damaged: clrprof recover left them out, or what in them " +
 			"cannot be right",
@@ -238,12 +245,11 @@ var lossKinds = []lossKind{
 		touches: "functions, calltree and callers: these functions are not in them, unless they allocated",
 		advice:  fewerCalls},
 	{reason: LossNotProbed, unit: "function",
-		why: "probes could not be put into their IL: their calls are not counted, their time counts for their " +
-			"callers, and there are no marks at them",
-		touches: "functions, calltree and callers: these functions are not in them, unless they allocated; marks of " +
-			"--mark-at",
+		why: "probes could not be put into their IL, or not into all code that has it inlined: such calls are not " +
+			"counted, their time counts for their callers, and there are no marks at them",
+		touches: "functions, calltree and callers: these calls are not in them; marks of --mark-at",
 		advice: "Nothing can be done: there is no way to put probes into such code. `clrprof report SESSION " +
-			"losses` lists them with the reason. Their callers are recorded."},
+			"losses` lists the functions with the reason. Their callers are recorded."},
 	{reason: LossAsyncNotHooked, unit: "function",
 		why: "the runtime suspends these async methods itself (runtime-async), and probes would break " +
 			"them on this .NET: their calls are not counted and their time counts for their callers",

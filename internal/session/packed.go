@@ -9,7 +9,7 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/clrprof/clrprof/internal/columns"
+	"github.com/clrprof/clrprof/internal/session/columns"
 	"github.com/klauspost/compress/zstd"
 	"zombiezen.com/go/sqlite"
 )

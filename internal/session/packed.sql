@@ -15,7 +15,8 @@ CREATE TABLE site (                 -- who allocated what: thread × stack × ty
   thread_id  INTEGER NOT NULL,
   node_id    INTEGER NOT NULL,
   type_id    INTEGER NOT NULL,
-  frozen     INTEGER NOT NULL       -- 1: on the runtime's frozen (non-GC) heap
+  frozen     INTEGER NOT NULL,      -- 1: on the runtime's frozen (non-GC) heap
+  weight     INTEGER NOT NULL       -- objects that each sample of it stands for: its numbers are estimates; 0: its objects were counted
 );
 
 CREATE TABLE site_value (           -- what a site allocated within a slice

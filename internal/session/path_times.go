@@ -6,7 +6,7 @@ import (
 	"slices"
 	"sort"
 
-	"github.com/clrprof/clrprof/internal/columns"
+	"github.com/clrprof/clrprof/internal/session/columns"
 )
 
 // PathTimeList is the table path_time in memory, of which a row is made when it is asked for: its fifty columns are 400

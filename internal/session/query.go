@@ -42,6 +42,7 @@ var errEnough = errors.New("enough rows")
 
 // Bounds are what is wanted of the result of a query at most.
 type Bounds struct {
+	Skip  int // rows before those that are wanted
 	Rows  int
 	Bytes int64 // of texts and blobs, and cellBytes for each value
 }
@@ -54,15 +55,23 @@ const cellBytes = 16
 func (s *Session) QueryUpTo(query string, most Bounds) (columns []string, rows [][]any, more bool, err error) {
 	columns, rows = []string{}, [][]any{}
 	var size int64
+	skipped := 0
 	err = s.queryRows(query, func(names []string) error {
 		columns = names
 		return nil
 	}, func(bytes int64) error {
+		if skipped < most.Skip {
+			return nil
+		}
 		if size += bytes; len(rows) >= most.Rows || size > most.Bytes {
 			return errEnough
 		}
 		return nil
 	}, func(row []any) error {
+		if skipped < most.Skip {
+			skipped++
+			return nil
+		}
 		rows = append(rows, row)
 		return nil
 	})

@@ -26,6 +26,17 @@ const (
 	KeyNote      = "note"              // a remark for the reader, one line
 	KeyRedacted  = "redacted"          // version of clrprof that replaced texts in it; absent: nobody did
 	KeySuspended = "suspended_ns"      // the machine slept for so long during the recording; absent if it did not
+	KeyObjects   = "objects"           // which objects are counted: ObjectsLarge; absent: all
+)
+
+// ObjectsLarge is the value of KeyObjects for a process that was started without the agent: objects on the large object
+// heap, which are those of 85,000 bytes and more. The others may be sampled: Process.Sampler.
+const ObjectsLarge = "large"
+
+// Samplers: how the runtime chooses the objects of which it tells.
+const (
+	SamplerRandom = "random" // each byte is as likely as any other
+	SamplerTicks  = "ticks"  // one whenever about 100 KB were given out, with which a regular program can be in step
 )
 
 // Values of KeyMode.
@@ -36,6 +47,12 @@ const (
 	ModeMemoryTime   = "memory,time"
 	ModeLifetimeTime = "memory,lifetime,time"
 )
+
+// IsSampled reports whether objects of a process were sampled: then values are estimates.
+func (s *Session) IsSampled() (bool, error) {
+	rows, err := s.Processes()
+	return slices.ContainsFunc(rows, func(p Process) bool { return p.Sampler != "" }), err
+}
 
 // each runs query and calls fn for each row of the result.
 func (s *Session) each(query string, fn func(*sqlite.Stmt) error) error {
@@ -209,6 +226,9 @@ func (s *Session) GCGenerations() ([]GCGeneration, error) { return rows(s, gcGen
 
 // GCDetails returns the table gc_detail in the order of collection.
 func (s *Session) GCDetails() ([]GCDetail, error) { return rows(s, gcDetailTable) }
+
+// GCCallers returns the table gc_caller in the order of collection.
+func (s *Session) GCCallers() ([]GCCaller, error) { return rows(s, gcCallerTable) }
 
 // GCHeaps returns the table gc_heap in the order of collection and generation.
 func (s *Session) GCHeaps() ([]GCHeap, error) { return rows(s, gcHeapTable) }

@@ -21,6 +21,15 @@ type Process struct {
 	Begin, End     q.Nanoseconds
 	EndState       string
 	AgentBytes     q.Bytes
+	AgentPrivate   q.Bytes // of these, a part of the process's own memory
+	// methods that were compiled while the program ran, those that were compiled once more in the background, and those
+	// of which nothing is known
+	Compiled       q.Count
+	CompiledTime   q.Nanoseconds
+	Recompiled     q.Count
+	RecompiledTime q.Nanoseconds
+	CompiledMissed q.Count
+	Sampler        string // how small objects were sampled: a Sampler; "": all that is recorded is counted
 }
 
 // Thread is a row of the table thread.
@@ -192,6 +201,9 @@ type Function struct {
 	// Route is that of the requests which it, or the method that it is the state machine of, answers, such as
 	// "GET /orders/{id}"; several have RouteSeparator between them; "": none is known.
 	Route string
+	// ILHash is the number of instructions of the code of a function of user code, and a hash of them that stays the
+	// same in another build and under another name; "": it is not known.
+	ILHash string
 }
 
 // FunctionArgument is a row of the table function_argument.
@@ -238,6 +250,7 @@ type Site struct {
 	Node   NodeID
 	Type   TypeID
 	Frozen bool
+	Weight uint32 // objects that each sample of it stands for; 0: its objects were counted
 }
 
 // Slice is a row of the table slice.

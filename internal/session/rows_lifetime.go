@@ -92,6 +92,12 @@ type GCDetail struct {
 	Since int64
 }
 
+// GCCaller is a row of the table gc_caller.
+type GCCaller struct {
+	GC    GCID
+	Stack InteractionStackID
+}
+
 // GCHeap is a row of the table gc_heap.
 type GCHeap struct {
 	GC         GCID

@@ -67,6 +67,28 @@ type SnapshotPath struct {
 	Static     int64 // SnapshotStatic.ID; 0: none
 }
 
+// Kinds of holders that are no kinds of roots.
+const (
+	HolderStatic    = "static"
+	HolderDependent = "dependent" // a dependent handle alone
+	HolderSeveral   = "several"   // several holders together, and none of them alone
+	HolderNone      = "none"      // no root that the runtime told of
+	HolderFrozen    = "frozen"    // none, and nothing frees it
+)
+
+// SnapshotHolder is a row of the table snapshot_holder: of the objects of a type and a site, those with one holder.
+type SnapshotHolder struct {
+	Process  ProcessID
+	Type     TypeID
+	Site     SiteID // 0: none
+	Kind     string
+	Flags    int64      // of a root
+	Function FunctionID // whose frame the root is in
+	Static   int64      // SnapshotStatic.ID; 0: none
+	Through  TypeID     // what is held directly; of HolderDependent: the key; 0: not known, or a static field
+	q.Amount
+}
+
 // SnapshotStatic is a row of the table snapshot_static.
 type SnapshotStatic struct {
 	Process    ProcessID

@@ -9,6 +9,7 @@ type TimingID uint32
 const (
 	ClockTSC       = "tsc"       // the processor's time-stamp counter
 	ClockMonotonic = "monotonic" // CLOCK_MONOTONIC
+	ClockCNTVCT    = "cntvct"    // the virtual counter of the generic timer (arm64)
 )
 
 // What of the code is hooked.
@@ -55,6 +56,11 @@ type ProcessTime struct {
 	GCPauses  q.Count       // pauses for garbage collections while the process was recorded; 0 in an older session
 	GCPaused  q.Nanoseconds // how long all of them took
 	GCLongest q.Nanoseconds // and the longest
+
+	Measured     q.Count // how often Inside and Outside were measured while the program ran; 0: only at the start
+	Least, Most  float64 // of these, Inside and Outside together
+	FirstInside  float64 // Inside as measured at the start, which is taken out of minima and maxima; 0: that is Inside
+	FirstOutside float64 // and Outside
 }
 
 // Timing is a row of the table timing.

@@ -47,7 +47,14 @@ CREATE TABLE process (
   begin_ns         INTEGER NOT NULL,
   end_ns           INTEGER NOT NULL,
   end_state        TEXT NOT NULL,   -- exited | died (ended without the runtime's shutdown) | running
-  agent_bytes      INTEGER NOT NULL -- memory that the agent used for its tables
+  agent_bytes      INTEGER NOT NULL, -- memory that the agent used for its tables
+  agent_private    INTEGER NOT NULL DEFAULT 0, -- of these bytes, those that are no shared file: a part of the process's own memory. As all that follow 0 in an older session
+  compiled         INTEGER NOT NULL DEFAULT 0, -- methods that were compiled while the program ran; 0 as all that follow where a running process was recorded
+  compiled_ns      INTEGER NOT NULL DEFAULT 0, -- processor time that this took
+  recompiled       INTEGER NOT NULL DEFAULT 0, -- others that the runtime compiled once more, in the background
+  recompiled_ns    INTEGER NOT NULL DEFAULT 0, -- processor time that this took
+  compiled_missed  INTEGER NOT NULL DEFAULT 0, -- in none of these: too many were compiled at once
+  sampler          TEXT NOT NULL DEFAULT '' -- how small objects were sampled: random (AllocationSampled) | ticks (AllocationTick); '' where what is recorded is counted
 );
 
 CREATE TABLE thread (
@@ -113,7 +120,8 @@ CREATE TABLE function (
   file_id      INTEGER NOT NULL DEFAULT 0, -- resolved
   line         INTEGER NOT NULL DEFAULT 0, -- resolved: first line of the body
   test         TEXT NOT NULL DEFAULT '', -- resolved: the attribute that makes it a test, such as Xunit.FactAttribute; '' if it is none
-  route        TEXT NOT NULL DEFAULT '' -- resolved: of requests that it answers: GET /orders/{id}; '' if none is known
+  route        TEXT NOT NULL DEFAULT '', -- resolved: of requests that it answers: GET /orders/{id}; '' if none is known
+  il_hash      TEXT NOT NULL DEFAULT '' -- resolved, of user code: 12-9f86d081884c7d65, see docs/session.md; '' if unknown
 );
 
 CREATE TABLE function_argument (
@@ -180,9 +188,9 @@ CREATE TABLE interaction (          -- calls to databases and over HTTP (--inter
   max_ns      INTEGER NOT NULL
 );
 
-CREATE TABLE interaction_frame (    -- the stacks of their callers
+CREATE TABLE interaction_frame (    -- the stacks of their callers, and of those who asked for collections (gc_caller)
   stack_id        INTEGER NOT NULL,
-  depth           INTEGER NOT NULL, -- 0: the function that made the call
+  depth           INTEGER NOT NULL, -- 0: the function that made the call, of a collection that asked for it
   function_id     INTEGER NOT NULL,
   instruction_id  INTEGER NOT NULL,
   PRIMARY KEY (stack_id, depth)
@@ -261,6 +269,11 @@ CREATE TABLE gc_detail (            -- more about a collection
   gc_id   INTEGER PRIMARY KEY,
   pinned  INTEGER NOT NULL,         -- objects that roots pinned
   since   INTEGER NOT NULL          -- number of the collection since which gc_birth and gc_death hold what changed, 0: since the start; the own: a later one's do
+);
+
+CREATE TABLE gc_caller (            -- who asked for a collection (gc.induced): workstation GC; with server GC it is not known
+  gc_id     INTEGER PRIMARY KEY,
+  stack_id  INTEGER NOT NULL        -- interaction_frame
 );
 
 CREATE TABLE gc_heap (              -- what there was in a generation, collected or not
@@ -352,6 +365,20 @@ CREATE TABLE snapshot_static (      -- a static field, and the object that it he
   PRIMARY KEY (process_id, id)
 ) WITHOUT ROWID;
 
+CREATE TABLE snapshot_holder (      -- what holds the objects of a type and a site: each object once
+  process_id       INTEGER NOT NULL,
+  type_id          INTEGER NOT NULL,
+  site_id          INTEGER NOT NULL, -- 0: none
+  kind             TEXT NOT NULL,    -- static | handle | stack | finalizer | other: of root; dependent (handle) | several (together) | frozen | none
+  flags            INTEGER NOT NULL, -- of a root, as in root
+  function_id      INTEGER NOT NULL, -- whose frame holds it; 0: not known
+  static_id        INTEGER NOT NULL, -- snapshot_static.id; 0: no static field
+  through_type_id  INTEGER NOT NULL, -- what is held directly; dependent: the key; 0: not known, or a static field
+  objects          INTEGER NOT NULL,
+  bytes            INTEGER NOT NULL,
+  PRIMARY KEY (process_id, type_id, site_id, kind, flags, function_id, static_id, through_type_id)
+) WITHOUT ROWID;
+
 CREATE TABLE process_time (          -- processes whose calls were timed (--time)
   process_id        INTEGER PRIMARY KEY,
   clock             TEXT NOT NULL,    -- tsc (the processor's time-stamp counter) | monotonic
@@ -369,7 +396,12 @@ CREATE TABLE process_time (          -- processes whose calls were timed (--time
   uncertain_ns      REAL NOT NULL DEFAULT 0, -- by so much inside_ns and outside_ns together may be wrong, up or down; 0: in an older session
   gc_pauses         INTEGER NOT NULL DEFAULT 0, -- pauses for garbage collections while it was recorded; 0: or in an older session
   gc_paused_ns      INTEGER NOT NULL DEFAULT 0, -- how long all of them took
-  gc_longest_ns     INTEGER NOT NULL DEFAULT 0  -- and the longest
+  gc_longest_ns     INTEGER NOT NULL DEFAULT 0, -- and the longest
+  measured          INTEGER NOT NULL DEFAULT 0, -- how often inside_ns and outside_ns were measured while the program ran; 0: only at the start
+  least_ns          REAL NOT NULL DEFAULT 0, -- the least of these, both together
+  most_ns           REAL NOT NULL DEFAULT 0, -- and the most
+  first_inside_ns   REAL NOT NULL DEFAULT 0, -- as measured at the start, which is taken out of minima and maxima of calls; 0: inside_ns is
+  first_outside_ns  REAL NOT NULL DEFAULT 0  -- and outside_ns
 );
 
 CREATE TABLE cpu_counter (        -- CPU counters that were read at each event of a thread (--cpu-counters): of which cpu_counter1_… are, and so on

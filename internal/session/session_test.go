@@ -66,7 +66,7 @@ func TestTables(t *testing.T) {
 	defer w.Close()
 	amount := q.Amount{Allocations: 5, Bytes: 1 << 40}
 	tableTest(t, w, processTable, w.Processes, Process{1, 100, 99, "App", "/usr/bin/dotnet", `["a"]`, "9.0.7", 1, 2,
-		EndExited, 3}, Process{ID: 2})
+		EndExited, 3, 4, 5, 6, 7, 8, 9, SamplerRandom}, Process{ID: 2})
 	tableTest(t, w, threadTable, w.Threads, Thread{1, 1, 77, "main", 3, 4})
 	put(w, replace, threadSetTable, []ThreadSet{{1, 3, "x"}})
 	tableTest(t, w, threadScopeTable, w.ThreadScopes, ThreadScope{1, Spells{2, 3}, Spells{4, 5}}, ThreadScope{Thread: 2})
@@ -79,13 +79,14 @@ func TestTables(t *testing.T) {
 		TraitValue})
 	tableTest(t, w, typeArgumentTable, w.TypeArguments, TypeArgument{1, 0, 2}, TypeArgument{1, 1, 0})
 	tableTest(t, w, functionTable, w.Functions, Function{1, 1, 1, 0x06000001, 1, FunctionMethod, "T", "m",
-		[]byte{0, 1, 2}, "T.m()", 1, 12, "Xunit.FactAttribute", "GET /orders"}, Function{ID: 2})
+		[]byte{0, 1, 2}, "T.m()", 1, 12, "Xunit.FactAttribute", "GET /orders",
+		"12-9f86d081884c7d65"}, Function{ID: 2})
 	tableTest(t, w, functionArgumentTable, w.FunctionArguments, FunctionArgument{1, 0, 2})
 	tableTest(t, w, bodyTable, w.Bodies,
 		Body{1, 1, 0xffff_8000_0000_0000, 12, EncodeILMap([]ILPoint{{0, ILProlog}, {4, 0}})}, Body{ID: 2})
 	tableTest(t, w, instructionTable, w.Instructions, Instruction{1, 1, 1, 0x7f0000000000, 4, -1, 1})
 	tableTest(t, w, nodeTable, w.Nodes, Node{1, 0, 1, 1, 1}, Node{2, 1, 1, 1, 1})
-	tableTest(t, w, siteTable, w.Sites, Site{1, 1, 2, 1, true})
+	tableTest(t, w, siteTable, w.Sites, Site{1, 1, 2, 1, true, 3200})
 	tableTest(t, w, sliceTable, w.Slices, Slice{1, 0, 10})
 	tableTest(t, w, siteValueTable, w.SiteValues, SiteValue{1, 1, amount})
 	tableTest(t, w, pauseTable, w.Pauses, Pause{1, LevelThread, 1, 2, 3, 4}, Pause{ID: 2, Level: LevelGlobal})
@@ -93,6 +94,7 @@ func TestTables(t *testing.T) {
 	tableTest(t, w, processLifetimeTable, w.ProcessLifetimes, ProcessLifetime{1, 7, true}, ProcessLifetime{2, 0, false})
 	tableTest(t, w, leftOutTable, w.LeftOut, LeftOut{1, 2, amount}, LeftOut{Process: 2})
 	tableTest(t, w, endingTable, w.ProcessEndings, ProcessEnding{1, SignHost, 3, 5}, ProcessEnding{Process: 2})
+	tableTest(t, w, gcCallerTable, w.GCCallers, GCCaller{1, 2}, GCCaller{3, 4})
 	tableTest(t, w, gcFreedTable, w.GCFreed, GCFreed{1, 0, amount}, GCFreed{GC: 1, Generation: 4})
 	tableTest(t, w, gcTable, w.GCs, GC{1, 1, 3, 2, 31, true, 5, 6, 2, 4}, GC{ID: 2})
 	tableTest(t, w, gcGenerationTable, w.GCGenerations, GCGeneration{1, 0, amount, amount.Add(amount), amount},
@@ -120,6 +122,8 @@ func TestTables(t *testing.T) {
 		SnapshotPath{1, 1, 1, 1, 24, 24, "", 0, 0, 2})
 	tableTest(t, w, snapshotStaticTable, w.SnapshotStatics, SnapshotStatic{1, 1, 2, 0x4000003, "s_items", 1, 24, 48, true},
 		SnapshotStatic{Process: 1, ID: 2})
+	tableTest(t, w, snapshotHolderTable, w.SnapshotHolders, SnapshotHolder{1, 2, 3, RootHandle, RootPinning, 4, 5, 6, amount},
+		SnapshotHolder{Process: 1, Type: 3, Kind: HolderNone})
 	tableTest(t, w, lossTable, w.Losses, Loss{1, "arena_full", 2, amount})
 	tableTest(t, w, sourceFileTable, w.SourceFiles, SourceFile{1, "/src/a.cs"})
 	tableTest(t, w, lineTable, w.Lines, Line{1, 1, 1, 12, 5, 13, 6})

@@ -7,7 +7,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/clrprof/clrprof/internal/atomicfile"
+	"github.com/clrprof/clrprof/internal/files/atomicfile"
 )
 
 // Stage says how far a session is, and whether it will get further. It is the session's state, together with whether

@@ -8,8 +8,8 @@ import (
 
 	"zombiezen.com/go/sqlite"
 
-	"github.com/clrprof/clrprof/internal/columns"
 	q "github.com/clrprof/clrprof/internal/quantity"
+	"github.com/clrprof/clrprof/internal/session/columns"
 )
 
 // table maps the rows of one table to a Go struct. fields is called with a

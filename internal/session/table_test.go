@@ -7,7 +7,7 @@ import (
 
 	"pgregory.net/rapid"
 
-	"github.com/clrprof/clrprof/internal/columns"
+	"github.com/clrprof/clrprof/internal/session/columns"
 )
 
 // TestDirect compares the two ways in which rows of the largest packed tables are unpacked, also where a number is out

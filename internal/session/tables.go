@@ -14,6 +14,13 @@ var processTable = tableOf("process", func(c *cells, r *Process) {
 	integer(c, &r.End)
 	c.text(&r.EndState)
 	integer(c, &r.AgentBytes)
+	integer(c, &r.AgentPrivate)
+	integer(c, &r.Compiled)
+	integer(c, &r.CompiledTime)
+	integer(c, &r.Recompiled)
+	integer(c, &r.RecompiledTime)
+	integer(c, &r.CompiledMissed)
+	c.text(&r.Sampler)
 })
 
 var threadTable = tableOf("thread", func(c *cells, r *Thread) {
@@ -110,6 +117,7 @@ var functionTable = tableOf("function", func(c *cells, r *Function) {
 	c.int64(&r.Line)
 	c.text(&r.Test)
 	c.text(&r.Route)
+	c.text(&r.ILHash)
 })
 
 var functionArgumentTable = tableOf("function_argument", func(c *cells, r *FunctionArgument) {
@@ -154,10 +162,11 @@ var siteTable = tableOf("site", func(c *cells, r *Site) {
 	integer(c, &r.Node)
 	integer(c, &r.Type)
 	c.bool(&r.Frozen)
+	integer(c, &r.Weight)
 }).directly(func(c [][]int64, at int, r *Site) int64 {
-	id, thread, node, typ := c[0][at], c[1][at], c[2][at], c[3][at]
-	*r = Site{SiteID(id), ThreadID(thread), NodeID(node), TypeID(typ), c[4][at] != 0}
-	return id | thread | node | typ
+	id, thread, node, typ, weight := c[0][at], c[1][at], c[2][at], c[3][at], c[5][at]
+	*r = Site{SiteID(id), ThreadID(thread), NodeID(node), TypeID(typ), c[4][at] != 0, uint32(weight)}
+	return id | thread | node | typ | weight
 })
 
 var sliceTable = tableOf("slice", func(c *cells, r *Slice) {

@@ -113,6 +113,11 @@ var gcDetailTable = tableOf("gc_detail", func(c *cells, r *GCDetail) {
 	c.int64(&r.Since)
 })
 
+var gcCallerTable = tableOf("gc_caller", func(c *cells, r *GCCaller) {
+	integer(c, &r.GC)
+	integer(c, &r.Stack)
+})
+
 var gcHeapTable = tableOf("gc_heap", func(c *cells, r *GCHeap) {
 	integer(c, &r.GC)
 	c.int64(&r.Generation)

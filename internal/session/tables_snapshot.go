@@ -66,6 +66,18 @@ var snapshotStaticTable = tableOf("snapshot_static", func(c *cells, r *SnapshotS
 	c.bool(&r.OfThread)
 })
 
+var snapshotHolderTable = tableOf("snapshot_holder", func(c *cells, r *SnapshotHolder) {
+	integer(c, &r.Process)
+	integer(c, &r.Type)
+	integer(c, &r.Site)
+	c.text(&r.Kind)
+	c.int64(&r.Flags)
+	integer(c, &r.Function)
+	c.int64(&r.Static)
+	integer(c, &r.Through)
+	amount(c, &r.Amount)
+})
+
 // InsertSnapshots adds rows.
 func (w *Writer) InsertSnapshots(rows []Snapshot) error { return put(w, add, snapshotTable, rows) }
 
@@ -94,6 +106,11 @@ func (w *Writer) InsertSnapshotStatics(rows []SnapshotStatic) error {
 	return put(w, add, snapshotStaticTable, rows)
 }
 
+// InsertSnapshotHolders adds rows.
+func (w *Writer) InsertSnapshotHolders(rows []SnapshotHolder) error {
+	return put(w, add, snapshotHolderTable, rows)
+}
+
 // Snapshots returns the table snapshot in the order of process.
 func (s *Session) Snapshots() ([]Snapshot, error) { return rows(s, snapshotTable) }
 
@@ -111,3 +128,6 @@ func (s *Session) SnapshotPaths() ([]SnapshotPath, error) { return rows(s, snaps
 
 // SnapshotStatics returns the table snapshot_static in the order of process and id.
 func (s *Session) SnapshotStatics() ([]SnapshotStatic, error) { return rows(s, snapshotStaticTable) }
+
+// SnapshotHolders returns the table snapshot_holder in the order of its key.
+func (s *Session) SnapshotHolders() ([]SnapshotHolder, error) { return rows(s, snapshotHolderTable) }

@@ -20,6 +20,11 @@ var processTimeTable = tableOf("process_time", func(c *cells, r *ProcessTime) {
 	integer(c, &r.GCPauses)
 	integer(c, &r.GCPaused)
 	integer(c, &r.GCLongest)
+	integer(c, &r.Measured)
+	c.float64(&r.Least)
+	c.float64(&r.Most)
+	c.float64(&r.FirstInside)
+	c.float64(&r.FirstOutside)
 })
 
 var timingTable = tableOf("timing", func(c *cells, r *Timing) {

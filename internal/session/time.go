@@ -3,7 +3,7 @@ package session
 import (
 	"fmt"
 
-	"github.com/clrprof/clrprof/internal/columns"
+	"github.com/clrprof/clrprof/internal/session/columns"
 )
 
 // ReplaceProcessTimes adds rows, or replaces those of the same process.

@@ -26,7 +26,7 @@ func testTimeTables(t *testing.T, w *Writer) {
 	extremes := Extremes{Range{1, 2}, Range{3, 4}, Range{5, 6}, Range{7, 1 << 60}, Range{8, 9}, Range{10, 11}}
 	single := SingleCalls{NodesElapsed: 101, NodesApplication: 102, NodesCPU: 103, Extremes: extremes}
 	tableTest(t, w, processTimeTable, w.ProcessTimes, ProcessTime{1, ClockTSC, 2_700_000_000, InstrumentBoundary,
-		MechanismRseq, 1500, 9.25, 11.5, 1e3, 2e3, 77, true, ProbesIL, 6.5, 12, 13, 14},
+		MechanismRseq, 1500, 9.25, 11.5, 1e3, 2e3, 77, true, ProbesIL, 6.5, 12, 13, 14, 15, 16.5, 17.5, 18.5, 19.5},
 		ProcessTime{Process: 2, Clock: ClockMonotonic})
 	tableTest(t, w, timingTable, w.Timings, Timing{1, 1, 2}, Timing{2, 1, 1})
 	tableTest(t, w, timingValueTable, w.TimingValues, TimingValue{1, 1, 2, 3, 4, 5, 6, distinct(20).Waits},

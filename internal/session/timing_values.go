@@ -7,8 +7,8 @@ import (
 	"math"
 	"slices"
 
-	"github.com/clrprof/clrprof/internal/columns"
 	q "github.com/clrprof/clrprof/internal/quantity"
+	"github.com/clrprof/clrprof/internal/session/columns"
 )
 
 // TimingValueList is the table timing_value in memory. The zero TimingValueList has no rows.

@@ -19,7 +19,7 @@ import (
 	"zombiezen.com/go/sqlite"
 	"zombiezen.com/go/sqlite/sqlitex"
 
-	"github.com/clrprof/clrprof/internal/atomicfile"
+	"github.com/clrprof/clrprof/internal/files/atomicfile"
 )
 
 // Writer writes a session file, and reads it like a Session.

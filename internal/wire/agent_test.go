@@ -16,7 +16,7 @@ import (
 )
 
 // agentArena is what the C agent wrote in the scenario "every_record" of agent/test, without the holes of the file.
-// `go test ./internal/collect -run Agent -update` makes it anew.
+// `go test ./internal/capture/collect -run Agent -update` makes it anew.
 func agentArena(t testing.TB) ([]byte, *wire.Header) {
 	t.Helper()
 	b, err := os.ReadFile("testdata/agent.arena")
@@ -115,7 +115,7 @@ func TestAgentRecords(t *testing.T) {
 	records := agentRecords(t)
 	for kind, r := range wire.Records() {
 		if kind >= wire.KindGC {
-			continue // written with lifetime only, which internal/heap/replay and e2e run
+			continue // written with lifetime only, which internal/testkit/heap/replay and e2e run
 		}
 		if !slices.ContainsFunc(records, func(have any) bool { return sameType(have, r) }) {
 			t.Errorf("no record of kind %d, %T", kind, r)

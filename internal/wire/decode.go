@@ -160,6 +160,8 @@ func decodeRecord(d *decoder, kind Kind) any {
 	case KindMeterCounter:
 		return MeterCounter{ID: d.u32(), Kind: d.u32(), Whole: d.u32(), Reserved: d.u32(), Meter: d.str(),
 			Instrument: d.str(), Unit: d.str(), Description: d.str(), Tags: d.str()}
+	case KindGCCaller:
+		return GCCaller{GC: d.u32(), Node: d.u32()}
 	case KindNotProbed:
 		return NotProbed{Function: d.u32(), Reason: d.u32()}
 	case KindCollection:

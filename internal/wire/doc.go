@@ -12,7 +12,7 @@
 //
 // All numbers are little-endian. Ids start at 1; 0 means none. Id 1 of ips and of nodes is reserved, see the constants.
 //
-// The C header agent/src/wire_gen.h and docs/wire.md are generated from this package by internal/wire/gen; the Go
+// The C header agent/src/core/wire_gen.h and docs/wire.md are generated from this package by internal/wire/gen; the Go
 // structs are the source. A change that an older reader would misread raises Version.
 package wire
 

@@ -34,11 +34,13 @@ const (
 	FailureEventMask   Failure = 2 // SetEventMask2 was refused
 	FailureOutOfMemory Failure = 3 // the agent's first tables could not be made
 	FailureHooks       Failure = 4 // the runtime refused the hooks of calls
-	FailureNoCollector Failure = 5 // nobody holds the lock of the arenas' directory (Dormant)
+	FailureNoCollector Failure = 5 // no collector holds the lock of the arenas' directory (Dormant)
 	FailureNoArena     Failure = 6 // no arena could be made: a note in the directory says why (Dormant)
 	FailureBackground  Failure = 7 // the process has background collections, so objects cannot be followed (Dormant)
 	FailureNoProbes    Failure = 8 // no probes in code that runs: before .NET 5, or the runtime refuses (Dormant)
 	FailureVersions    Failure = 9 // what recordings of calls have left in the process would become too much (Dormant)
+
+	FailureNoSamples Failure = 10 // the runtime does not give the events of sampled objects (Dormant)
 )
 
 // Region names one of the parts of an arena behind the header.
@@ -60,24 +62,26 @@ const (
 
 	RegionMeterValues Region = 9 // what instruments of meters measured, where meters are sampled
 
+	RegionSiteSamples Region = 10 // by site, where small objects are sampled (DataSampled)
+
 	// With time only.
-	RegionTimings     Region = 10 // the calling-context tree of each thread
-	RegionWaits       Region = 11 // what the operating system did in the intervals of a timing
-	RegionClocks      Region = 12 // by thread
-	RegionActivations Region = 13 // the calls that have not ended
-	RegionActed       Region = 14 // the least and the most of calls in which the operating system acted
-	RegionInclusives  Region = 15 // inclusive time of folded calls
-	RegionSiteTimings Region = 16 // by site, with memory too, where calls are seen around them
+	RegionTimings     Region = 11 // the calling-context tree of each thread
+	RegionWaits       Region = 12 // what the operating system did in the intervals of a timing
+	RegionClocks      Region = 13 // by thread
+	RegionActivations Region = 14 // the calls that have not ended
+	RegionActed       Region = 15 // the least and the most of calls in which the operating system acted
+	RegionInclusives  Region = 16 // inclusive time of folded calls
+	RegionSiteTimings Region = 17 // by site, with memory too, where calls are seen around them
 
-	RegionCounts Region = 17 // by timing: where CPU counters are read
+	RegionCounts Region = 18 // by timing: where CPU counters are read
 
-	RegionSystemEvents Region = 18 // intervals in which the operating system acted, where they are listed
+	RegionSystemEvents Region = 19 // intervals in which the operating system acted, where they are listed
 
-	RegionSystemCalls Region = 19 // which system calls there were in these intervals, one behind the other
+	RegionSystemCalls Region = 20 // which system calls there were in these intervals, one behind the other
 
-	RegionTrace Region = 20 // events of calls in their order, with a call trace only
+	RegionTrace Region = 21 // events of calls in their order, with a call trace only
 
-	RegionCount = 21
+	RegionCount = 22
 )
 
 // Loss is a reason for which something is missing from the counters.
@@ -101,14 +105,15 @@ const (
 	LossCallsFolded Loss = 9
 	// calls whose end was not seen, only that their frame is gone (time); Objects counts them
 	LossCallsUnmatched Loss = 10
-	LossClockBackwards Loss = 11 // intervals of which the end was before the beginning: counted as 0 (time)
+	LossClockBackwards Loss = 11 // intervals that the clock ended before they began: they count as 0 ns (time)
 	LossNotHooked      Loss = 12 // functions that should have been instrumented and are not: no memory (time)
 
 	LossChanges Loss = 13 // no room to report what changed from GC to GC: not reported from here on (lifetime)
 	// GCs whose roots were not looked at, though asked for: too much was reported of others (lifetime)
 	LossSurvivors Loss = 14
 
-	LossUnreported Loss = 15 // .NET 10 does not report most boxes, and could not be made to: nobody knows how many
+	// most boxes are not reported by .NET 10, and the agent could not make it report them: their number is unknown
+	LossUnreported Loss = 15
 
 	// times that there was no memory for a new stack: only its function, or the function's module, is reported
 	LossStacks Loss = 16
@@ -137,7 +142,7 @@ const (
 	LossInteractions     Loss = 26 // calls to databases and over HTTP that have no row, or a process that can have none
 	LossInteractionTexts Loss = 27 // texts of them that were cut, or for which there was no room
 
-	// intervals of which the CPU counters are not known: a pause lies in them, or a counter could not be read (time)
+	// intervals without values of CPU counters: a pause lies in them, or a counter could not be read (time)
 	LossCounts Loss = 28
 
 	// system events that are not in the list: it is as long as it may be, or memory is short (time)
@@ -150,7 +155,11 @@ const (
 	LossMeters         Loss = 31 // measurements that have no row of their own tags, or none at all
 	LossMeterCallbacks Loss = 32 // times that reading an observable instrument ended by an exception
 
-	LossCount = 33
+	// samples of objects that could not be read, or for which there was no room: each loss counts the objects that its
+	// sample stands for
+	LossSamples = 33
+
+	LossCount = 34
 )
 
 // Generations of the GC heap, as the runtime numbers them (COR_PRF_GC_GENERATION).
@@ -166,8 +175,21 @@ const (
 	DataMemory   = 1
 	DataLifetime = 2
 	DataTime     = 4
-	DataTrace    = 8 // and the events of calls, in their order
+	DataTrace    = 8  // and the events of calls, in their order
+	DataLarge    = 16 // of objects, only those on the large object heap: the agent came into a process that ran
+	DataSampled  = 32 // with DataLarge: samples of the other objects, too (SiteSample)
 )
+
+// How small objects are sampled (DataSampled).
+const (
+	SamplerNone   = 0
+	SamplerRandom = 1 // AllocationSampled: each byte is as likely as any other, 1 in SampleBytes
+	SamplerTicks  = 2 // AllocationTick: an object about every 100 KB of a heap: a regular program can be in step
+)
+
+// SampleBytes is how many bytes there are for each sample of SamplerRandom, on average (the runtime's
+// RandomizedAllocationSampling.md).
+const SampleBytes = 102_400
 
 // Mechanisms by which a thread learns that the operating system acted in an interval, from the best on.
 const (
@@ -181,6 +203,7 @@ const (
 const (
 	ClockTSC       = 1 // the processor's time-stamp counter, which the processor says is invariant
 	ClockMonotonic = 2 // CLOCK_MONOTONIC, in nanoseconds
+	ClockCNTVCT    = 3 // the virtual counter of the generic timer, cntvct_el0 (arm64)
 )
 
 // What of the code is instrumented.
@@ -262,11 +285,13 @@ const (
 const (
 	NotProbedSignature = 16 // the signature of a probe could not be put into the metadata of its module
 	NotProbedRefused   = 17 // the runtime did not take the IL with probes, or there was no memory
-	NotProbedElsewhere = 18 // code of it may run already that nobody can find (attached)
+	NotProbedElsewhere = 18 // older code of it may run, as a body or inlined, that the runtime does not find (attached)
 	// its code ran when the recording began, and has none until it is called again (attached); no loss
 	NotProbedRunning = 19
 	// hot reload can change its module, which then may have no rows of metadata but its own
 	NotProbedChangeable = 20
+	// methods that are made at run time may have it inlined; its other calls have probes (attached)
+	NotProbedMade = 21
 )
 
 // FunctionCollection is the Timing.Function that stands for garbage collections for which a thread waits: it is
@@ -349,12 +374,18 @@ type Header struct {
 	Ready     uint32 `doc:"the last of ControlHeader.Ready for which all probes were in"`
 	ProbesOut uint32 `doc:"functions whose probes are taken out while nothing is recorded, or are about to be"`
 
-	SystemEvents uint32 `doc:"EventSched and so on: what is listed, time"`
-	EndingSign   uint32 `doc:"EndingSignal and so on: by what the agent saw that the program begins to end, lifetime"`
-	EndingGC     uint32 `doc:"number of the GC that says what was alive then, 0: the program does not end, or it was not seen"`
-	Reserved     uint32 `doc:""`
-	EndingNS     uint64 `doc:"CLOCK_MONOTONIC at the end of that GC"`
-	CutNS        uint64 `doc:"time of the last mark whose thread waits until what was counted before it is read; the file has a new time after it was stored"`
+	SystemEvents   uint32 `doc:"EventSched and so on: what is listed, time"`
+	EndingSign     uint32 `doc:"EndingSignal and so on: by what the agent saw that the program begins to end, lifetime"`
+	EndingGC       uint32 `doc:"number of the GC that says what was alive then, 0: the program does not end, or it was not seen"`
+	Sampler        uint32 `doc:"SamplerRandom and so on, DataSampled"`
+	EndingNS       uint64 `doc:"CLOCK_MONOTONIC at the end of that GC"`
+	Compiled       uint64 `doc:"methods that were compiled while the program ran, but for those of Recompiled"`
+	CompiledNS     uint64 `doc:"processor time that this took"`
+	Recompiled     uint64 `doc:"methods that the runtime compiled once more in the background, because they are called often"`
+	RecompiledNS   uint64 `doc:"processor time that this took"`
+	CompiledMissed uint64 `doc:"methods that are in none of these: too many were compiled at once"`
+
+	CutNS uint64 `doc:"time of the last mark whose thread waits until what was counted before it is read; the file has a new time after it was stored"`
 }
 
 // By what the agent saw that the program begins to end.
@@ -397,6 +428,13 @@ type Site struct {
 // not what runs: see Callee. It is part of what the site is, as thread, node and type are.
 type SiteTiming struct {
 	Timing uint32 `doc:"number (index plus one) of the timing of the innermost call, 0: none, or only the stack shows it"`
+}
+
+// SiteSample says of the site with the same index whether its objects were counted or sampled. All samples of a site
+// are alike, so whatever is counted of the site, its deaths too, is a multiple of what one of them stands for.
+type SiteSample struct {
+	Weight uint32 `doc:"objects that each sample stands for, 0: the objects were counted"`
+	Size   uint32 `doc:"heap bytes of each of these"`
 }
 
 // SiteDeaths says in which generations the objects of the site with the same index died. What is not dead is alive.
@@ -516,13 +554,19 @@ type Ages struct {
 }
 
 // Overhead is the time that probes add to the intervals that they end and begin, in 1/1024 of a tick, measured in the
-// process itself.
+// process itself: at the start, which is taken out of the least and the most of one call, and while the program runs.
 type Overhead struct {
 	Inside      uint64 `doc:"from Enter's reading of the clock to Leave's, for a function without code: part of its own tail"`
 	Outside     uint64 `doc:"from Leave's reading to the next Enter's: part of the caller's time before the next call"`
 	ColdInside  uint64 `doc:"the same when nothing is in the processor's caches"`
 	ColdOutside uint64 `doc:""`
 	Uncertain   uint64 `doc:"by so much Inside and Outside together may be wrong, up or down"`
+
+	Repeated     uint64 `doc:"how often Inside and Outside were measured again while the program ran; of these:"`
+	LaterInside  uint64 `doc:"the mean of Inside"`
+	LaterOutside uint64 `doc:"and of Outside"`
+	Least        uint64 `doc:"the least of Inside and Outside together"`
+	Most         uint64 `doc:"and the most"`
 }
 
 // CPUCounter is something that the processor or the kernel counts, and what probes add to it in the intervals that they
@@ -872,8 +916,13 @@ const DormantPrefix = "clrprof-dormant-"
 // the agent's as NAME=value, each with a zero byte behind it.
 const OptionsFile = "options"
 
-// MaxOptions bounds the bytes of an OptionsFile: patterns are bounded by internal/instrument.
+// MaxOptions bounds the bytes of an OptionsFile: patterns are bounded by internal/capture/instrument.
 const MaxOptions = 1 << 18
+
+// LoadBytes is how many bytes stand before the path in what an agent is given that is loaded into a process that runs
+// (InitializeForAttach): a word with what its first recording is to have, DataMemory and so on; then the folder in
+// which it makes its Dormant, as the process sees it, with a zero byte.
+const LoadBytes = 4
 
 // MaxDirectory bounds the path of the directory for arenas in a Dormant, with its zero byte.
 const MaxDirectory = 2048
@@ -887,6 +936,15 @@ const (
 	DormantRecording = 2
 	DormantLeaving   = 3 // the recording ends
 	DormantEnded     = 4 // the process ends
+	DormantGone      = 5 // the process goes on, and the runtime has let the agent go
+)
+
+// What the end of a recording waits for in the process.
+const (
+	LeavingCollection = 1 // a last garbage collection
+	LeavingThreads    = 2 // the runtime is to stop its threads
+	LeavingVisits     = 3 // threads are in the agent
+	LeavingCode       = 4 // the runtime takes versions of methods back
 )
 
 // Dormant is the file by which a collector and a dormant agent meet. The agent makes it, and holds a lock on it (flock)
@@ -903,16 +961,16 @@ type Dormant struct {
 	Failure     uint32              `doc:"why it could not: Failure"`
 	StackDepth  uint32              `doc:"frames kept of one stack"`
 	Collector   uint32              `doc:"its process id, in its own namespace"`
-	Data        uint32              `doc:"what is wanted: DataMemory, also DataLifetime; DataTime"`
+	Data        uint32              `doc:"what is wanted: DataMemory, DataLifetime, DataTime; 0: that the agent leaves"`
 	MemoryLimit uint64              `doc:"bytes of all tables together"`
 	Nodes       uint64              `doc:"of the tree of stacks"`
 	Recordings  uint64              `doc:"how many there have been"`
 	FinalGC     uint32              `doc:"1: with lifetime, a last collection when the recording ends"`
 	First       uint32              `doc:"with lifetime: nothing is recorded after so many collections; 0: without limit"`
-	Prepared    uint32              `doc:"with calls, before it has begun: methods that were looked at,"`
+	Prepared    uint32              `doc:"with calls: methods that were looked at before it has begun, or taken back when it ends,"`
 	ToPrepare   uint32              `doc:"of so many; 0: not known yet"`
 	Steps       uint32              `doc:"how often the former two were reported, in all recordings"`
-	Unused      uint32              `doc:"0"`
+	Leaving     uint32              `doc:"what its end waits for: LeavingCollection and so on; 0: it does not end"`
 	Roots       [MaxChoice]uint8    `doc:"CLRPROF_ROOTS; ends with a zero byte"`
 	Snapshot    [MaxChoice]uint8    `doc:"CLRPROF_SNAPSHOT; ends with a zero byte"`
 	Directory   [MaxDirectory]uint8 `doc:"for the arena, as the process sees it; UTF-8, ends with a zero byte"`

@@ -33,7 +33,9 @@ const (
 	KindMeterCounter Kind = 23
 	KindMeterState   Kind = 24
 
-	lastKind = KindMeterState
+	KindGCCaller Kind = 25
+
+	lastKind = KindGCCaller
 )
 
 // Module is a loaded module.
@@ -163,6 +165,13 @@ type GC struct {
 	Generations [GenerationCount]GCGeneration `doc:"by generation"`
 }
 
+// GCCaller is who asked for a garbage collection (GC.Induced): the stack of the thread that made it. It comes after the
+// collection's own record. Of one without it, as with server GC, that is not known.
+type GCCaller struct {
+	GC   uint32 `doc:"its number"`
+	Node uint32 `doc:"id of the node"`
+}
+
 // Alive is how many objects of a site, born between the same two GCs, are in a generation after the last GC, which the
 // agent asks for at the end, or after the one at which the program began to end (Header.EndingGC). If there is such a
 // one, those of the last GC are the others.
@@ -251,7 +260,7 @@ type ProcessName struct {
 // NotProbed is a function that should have probes, and has none.
 type NotProbed struct {
 	Function uint32 `doc:"id of the function"`
-	Reason   uint32 `doc:"enum il_result of the rewriter (agent/src/il.h), or NotProbedSignature and so on"`
+	Reason   uint32 `doc:"enum il_result of the rewriter (agent/src/il/il.h), or NotProbedSignature and so on"`
 }
 
 // Collection says that a garbage collection began or ended, with a call trace and without lifetime. A collection in the
@@ -302,6 +311,6 @@ func Records() map[Kind]any {
 		KindProcessName: ProcessName{},
 		KindNotProbed:   NotProbed{},
 		KindCollection:  Collection{}, KindInteractionText: InteractionText{}, KindMeterCounter: MeterCounter{},
-		KindMeterState: MeterState{},
+		KindMeterState: MeterState{}, KindGCCaller: GCCaller{},
 	}
 }

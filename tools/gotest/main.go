@@ -29,7 +29,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/clrprof/clrprof/internal/dotnettest"
+	"github.com/clrprof/clrprof/internal/testkit/dotnettest"
 )
 
 // event is a line of "go test -json", as "go doc test2json" describes it.

@@ -1,10 +1,11 @@
-// Command hookbuild makes the assembly that listens to the meters of programs from agent/hook. It is committed in
-// internal/agentbin/hook, so that building clrprof needs no SDK of .NET. Usage, at the root of the repository:
+// Command hookbuild makes the assemblies that are committed, so that building clrprof needs no SDK of .NET: the one
+// that listens to the meters of programs, from agent/hook, and the one that starts clrprof as a .NET tool of older
+// SDKs. Usage, at the root of the repository:
 //
 //	go run ./tools/hookbuild [-check]
 //
-// With -check nothing is written, and it is an error if the committed assembly is of other sources, or, where the SDK
-// is the one that it was made with, if it has other bytes.
+// With -check nothing is written, and it is an error if a committed assembly is of other sources, or, where the SDK is
+// the one that it was made with, if it has other bytes.
 package main
 
 import (
@@ -16,33 +17,42 @@ import (
 	"os"
 	"path/filepath"
 
-	"github.com/clrprof/clrprof/internal/dotnettest"
+	"github.com/clrprof/clrprof/internal/testkit/dotnettest"
 )
 
-const (
-	sources = "agent/hook"
-	folder  = "internal/agentbin/hook"
-	name    = "Clrprof.Meters"
-	made    = "made-of.txt" // the hash of the sources, and the SDK
-)
+// assembly is one that is committed: NAME.dll in a folder.
+type assembly struct {
+	name, sources, folder string
+	library               bool // it is no program
+}
 
-var errStale = errors.New("the committed assembly is not that of agent/hook: run `make hook`")
+var assemblies = []assembly{
+	{"Clrprof.Meters", "agent/hook", "internal/capture/agentbin/hook", true},
+	{"Clrprof.Launcher", "tools/dist/launcher", "tools/dist/launcher", false},
+}
+
+// made is the file beside an assembly with the hash of the sources, and the version of the SDK.
+const made = "made-of.txt"
+
+var errStale = errors.New("the committed assembly is not that of its sources: run `make hook`")
 
 func main() {
-	check := flag.Bool("check", false, "compare with the committed assembly instead of writing it")
+	check := flag.Bool("check", false, "compare with the committed assemblies instead of writing them")
 	flag.Parse()
-	if err := run(*check); err != nil {
-		fmt.Fprintln(os.Stderr, "hookbuild:", err)
-		os.Exit(1)
+	for _, a := range assemblies {
+		if err := a.make(*check); err != nil {
+			fmt.Fprintf(os.Stderr, "hookbuild: %s: %v\n", a.name, err)
+			os.Exit(1)
+		}
 	}
 }
 
-func run(check bool) error {
-	hash, err := hashSources()
+func (a assembly) make(check bool) error {
+	hash, err := a.hashSources()
 	if err != nil {
 		return err
 	}
-	of, err := os.ReadFile(filepath.Join(folder, made))
+	of, err := os.ReadFile(filepath.Join(a.folder, made))
 	if check && (err != nil || !bytes.HasPrefix(of, []byte(hash))) {
 		return errors.Join(errStale, err)
 	}
@@ -55,27 +65,28 @@ func run(check bool) error {
 	if check && (!ok || !bytes.Equal(of, label)) {
 		return nil // another compiler writes other bytes
 	}
-	dll, err := in.Compile([]string{sources}, "", dotnettest.Options{Name: name, Debug: dotnettest.DebugNone,
-		Deterministic: true, Unsafe: true, Library: true, Framework: dotnettest.Net8})
+	dll, err := in.Compile([]string{a.sources}, "", dotnettest.Options{Name: a.name, Debug: dotnettest.DebugNone,
+		Deterministic: true, Unsafe: true, Library: a.library, Framework: dotnettest.Net8})
 	if err != nil {
 		return err
 	}
-	assembly, err := os.ReadFile(dll)
+	compiled, err := os.ReadFile(dll)
 	if err != nil {
 		return err
 	}
+	committed := filepath.Join(a.folder, a.name+".dll")
 	if check {
-		if have, err := os.ReadFile(filepath.Join(folder, name+".dll")); err != nil || !bytes.Equal(have, assembly) {
+		if have, err := os.ReadFile(committed); err != nil || !bytes.Equal(have, compiled) {
 			return errors.Join(errStale, err)
 		}
 		return nil
 	}
-	return errors.Join(os.WriteFile(filepath.Join(folder, name+".dll"), assembly, 0o644),
-		os.WriteFile(filepath.Join(folder, made), label, 0o644))
+	return errors.Join(os.WriteFile(committed, compiled, 0o644),
+		os.WriteFile(filepath.Join(a.folder, made), label, 0o644))
 }
 
-func hashSources() (string, error) {
-	files, err := filepath.Glob(filepath.Join(sources, "*.cs"))
+func (a assembly) hashSources() (string, error) {
+	files, err := filepath.Glob(filepath.Join(a.sources, "*.cs"))
 	if err != nil {
 		return "", err
 	}

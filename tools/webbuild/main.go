@@ -1,5 +1,5 @@
 // Command webbuild makes the page of `clrprof view` from web/src: it bundles TypeScript and its packages with esbuild,
-// checks the types with the TypeScript compiler, and writes internal/web/dist, which is committed so that building
+// checks the types with the TypeScript compiler, and writes internal/present/web/dist, which is committed so that building
 // clrprof needs no network. It is a module of its own, as the shipped binary contains neither. Usage, in its folder:
 //
 //	go run . [-check | -print FILE]
@@ -62,7 +62,7 @@ func run(root string, check bool, one string) error {
 			return err
 		}
 		size += n
-		path := filepath.Join(root, "internal", "web", "dist", name)
+		path := filepath.Join(root, "internal", "present", "web", "dist", name)
 		if !check {
 			if err := os.WriteFile(path, b, 0o644); err != nil {
 				return fmt.Errorf("writing the bundle: %w", err)

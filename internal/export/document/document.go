@@ -12,9 +12,9 @@ import (
 	"path/filepath"
 
 	"github.com/clrprof/clrprof/internal/analysis"
-	"github.com/clrprof/clrprof/internal/report"
-	"github.com/clrprof/clrprof/internal/report/encode"
-	"github.com/clrprof/clrprof/internal/report/words"
+	"github.com/clrprof/clrprof/internal/present/report"
+	"github.com/clrprof/clrprof/internal/present/report/encode"
+	"github.com/clrprof/clrprof/internal/present/report/words"
 	"github.com/clrprof/clrprof/internal/session"
 )
 

@@ -8,9 +8,9 @@ import (
 	"testing"
 
 	"github.com/clrprof/clrprof/internal/analysis"
-	"github.com/clrprof/clrprof/internal/analysis/analysistest"
-	"github.com/clrprof/clrprof/internal/report"
-	"github.com/clrprof/clrprof/internal/session/sessiontest"
+	"github.com/clrprof/clrprof/internal/present/report"
+	"github.com/clrprof/clrprof/internal/testkit/analysistest"
+	"github.com/clrprof/clrprof/internal/testkit/sessiontest"
 )
 
 // TestDocument reads documents as docs/json.md describes them: each view is there or said to be absent, rows have the

@@ -1,9 +1,10 @@
-// Package parquet writes the tables of a session as Parquet files, one for each, for DuckDB, ClickHouse, pandas and
-// Spark.
+// Package parquet writes the tables of a session as Parquet files, one for each, and its views if they are wanted, for
+// DuckDB, ClickHouse, pandas and Spark.
 //
-// Rows and columns are those of docs/session.md, under the same names. All columns are required: 64-bit integers,
-// doubles, UTF-8 strings and byte arrays. Pages are compressed with Zstandard, and a row group has RowsInGroup rows:
-// memory is bounded by that, and by the largest packed table.
+// Rows and columns are those of docs/session.md, under the same names: 64-bit integers, doubles, UTF-8 strings and byte
+// arrays. Columns of tables are required, those of views can be null. Pages are compressed with Zstandard, unless
+// something else is wanted, and a row group has RowsInGroup rows: memory is bounded by that, and by the largest packed
+// table.
 package parquet
 
 import (
@@ -14,6 +15,7 @@ import (
 	"slices"
 
 	"github.com/parquet-go/parquet-go"
+	"github.com/parquet-go/parquet-go/compress"
 
 	"github.com/clrprof/clrprof/internal/session"
 )
@@ -24,33 +26,63 @@ const RowsInGroup = 1 << 17
 // Extension is that of the files.
 const Extension = ".parquet"
 
-// Write writes a file TABLE.parquet for each table of s, in the order of s.Tables. create makes a file of that name.
-func Write(create func(name string) (io.WriteCloser, error), s *session.Session) error {
+// Options say what is written.
+type Options struct {
+	Compression string // one of Compressions; "": the first
+	Views       bool   // also a file for each view
+}
+
+// Compressions returns the names of the ways to compress pages, the default first.
+func Compressions() []string { return []string{"zstd", "snappy", "none"} }
+
+// codecs are the Compressions.
+var codecs = map[string]compress.Codec{"": &parquet.Zstd, "zstd": &parquet.Zstd, "snappy": &parquet.Snappy,
+	"none": &parquet.Uncompressed}
+
+// Write writes a file TABLE.parquet for each table of s, in the order of s.Tables, and then for each view, if they are
+// wanted. create makes a file of that name.
+func Write(create func(name string) (io.WriteCloser, error), s *session.Session, o Options) error {
+	codec, known := codecs[o.Compression]
+	if !known {
+		return fmt.Errorf("there is no compression %q: there are %q", o.Compression, Compressions())
+	}
 	tables, err := s.Tables()
 	if err != nil {
 		return err
 	}
-	for _, t := range tables {
-		if err := writeFile(create, t.Name+Extension, s, t); err != nil {
+	var views []session.TableInfo
+	if o.Views {
+		if views, err = s.Views(); err != nil {
+			return err
+		}
+	}
+	for i, t := range slices.Concat(tables, views) {
+		if err := writeFile(create, s, t, content{codec, i >= len(tables)}); err != nil {
 			return fmt.Errorf("%s: %w", t.Name+Extension, err)
 		}
 	}
 	return nil
 }
 
-func writeFile(create func(string) (io.WriteCloser, error), name string, s *session.Session,
-	t session.TableInfo) error {
-	f, err := create(name)
+// content is what is in a file, and how.
+type content struct {
+	codec  compress.Codec
+	isView bool // columns can be null
+}
+
+func writeFile(create func(string) (io.WriteCloser, error), s *session.Session, t session.TableInfo, c content) error {
+	f, err := create(t.Name + Extension)
 	if err != nil {
 		return err
 	}
 	w := bufio.NewWriterSize(f, 1<<20)
-	return errors.Join(writeTable(w, s, t), w.Flush(), f.Close())
+	return errors.Join(writeTable(w, s, t, c), w.Flush(), f.Close())
 }
 
-// writeTable writes one table.
-func writeTable(to io.Writer, s *session.Session, t session.TableInfo) error {
-	w := parquet.NewWriter(to, schemaOf(t), parquet.Compression(&parquet.Zstd), parquet.CreatedBy("clrprof", "", ""))
+// writeTable writes one table or view.
+func writeTable(to io.Writer, s *session.Session, t session.TableInfo, c content) error {
+	w := parquet.NewWriter(to, schemaOf(t, c.isView), parquet.Compression(c.codec),
+		parquet.CreatedBy("clrprof", "", ""))
 	rows := make([]parquet.Row, 0, 1024)
 	written := 0
 	write := func() error {
@@ -64,7 +96,14 @@ func writeTable(to io.Writer, s *session.Session, t session.TableInfo) error {
 	err := s.Query("SELECT * FROM "+t.Name, func([]string) error { return nil }, func(row []any) error {
 		out := make(parquet.Row, len(row))
 		for i, value := range row {
-			out[i] = valueOf(t.Columns[i].Type, value).Level(0, 0, i)
+			switch {
+			case !c.isView:
+				out[i] = valueOf(t.Columns[i].Type, value).Level(0, 0, i)
+			case value == nil:
+				out[i] = parquet.NullValue().Level(0, 0, i)
+			default:
+				out[i] = valueOf(t.Columns[i].Type, value).Level(0, 1, i)
+			}
 		}
 		if rows = append(rows, out); len(rows) < cap(rows) {
 			return nil
@@ -114,19 +153,18 @@ func (t table) Fields() []parquet.Field {
 	return fields
 }
 
-func schemaOf(t session.TableInfo) *parquet.Schema {
+// kinds are the types of columns.
+var kinds = map[string]parquet.Node{session.ColumnText: parquet.String(),
+	session.ColumnBlob: parquet.Leaf(parquet.ByteArrayType), session.ColumnReal: parquet.Leaf(parquet.DoubleType),
+	session.ColumnInteger: parquet.Int(64)}
+
+func schemaOf(t session.TableInfo, nullable bool) *parquet.Schema {
 	group := table{Group: parquet.Group{}}
 	for _, c := range t.Columns {
 		group.order = append(group.order, c.Name)
-		switch c.Type {
-		case session.ColumnText:
-			group.Group[c.Name] = parquet.String()
-		case session.ColumnBlob:
-			group.Group[c.Name] = parquet.Leaf(parquet.ByteArrayType)
-		case session.ColumnReal:
-			group.Group[c.Name] = parquet.Leaf(parquet.DoubleType)
-		default:
-			group.Group[c.Name] = parquet.Int(64)
+		group.Group[c.Name] = kinds[c.Type]
+		if nullable {
+			group.Group[c.Name] = parquet.Optional(kinds[c.Type])
 		}
 	}
 	return parquet.NewSchema(t.Name, group)

@@ -11,7 +11,7 @@ import (
 
 	"github.com/clrprof/clrprof/internal/analysis"
 	"github.com/clrprof/clrprof/internal/session"
-	"github.com/clrprof/clrprof/internal/session/sessiontest"
+	"github.com/clrprof/clrprof/internal/testkit/sessiontest"
 )
 
 // TestTopEqualsFunctionTimes opens the profile with go tool pprof and compares flat and cumulative times with the

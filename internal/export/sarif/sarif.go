@@ -13,9 +13,9 @@ import (
 	"strings"
 
 	"github.com/clrprof/clrprof/internal/analysis"
-	"github.com/clrprof/clrprof/internal/rules"
+	"github.com/clrprof/clrprof/internal/analysis/rules"
+	"github.com/clrprof/clrprof/internal/dotnet/sourceroot"
 	"github.com/clrprof/clrprof/internal/session"
-	"github.com/clrprof/clrprof/internal/sourceroot"
 )
 
 const (

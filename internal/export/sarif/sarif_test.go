@@ -12,9 +12,9 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/clrprof/clrprof/internal/analysis/analysistest"
-	"github.com/clrprof/clrprof/internal/rules"
-	"github.com/clrprof/clrprof/internal/session/sessiontest"
+	"github.com/clrprof/clrprof/internal/analysis/rules"
+	"github.com/clrprof/clrprof/internal/testkit/analysistest"
+	"github.com/clrprof/clrprof/internal/testkit/sessiontest"
 )
 
 // written writes a session twice and reads it back, without fields that the format does not have.

@@ -6,7 +6,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/clrprof/clrprof/internal/calltrace"
+	"github.com/clrprof/clrprof/internal/session/calltrace"
 )
 
 // titles are the columns of the CSV file.

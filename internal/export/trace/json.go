@@ -7,7 +7,7 @@ import (
 	"fmt"
 	"strconv"
 
-	"github.com/clrprof/clrprof/internal/calltrace"
+	"github.com/clrprof/clrprof/internal/session/calltrace"
 )
 
 // jsonWriter writes the Trace Event Format.

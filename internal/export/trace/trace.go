@@ -22,8 +22,8 @@ import (
 	"strings"
 
 	"github.com/clrprof/clrprof/internal/analysis"
-	"github.com/clrprof/clrprof/internal/calltrace"
 	"github.com/clrprof/clrprof/internal/session"
+	"github.com/clrprof/clrprof/internal/session/calltrace"
 )
 
 // Format is a way to write a trace.

@@ -13,9 +13,9 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/clrprof/clrprof/internal/calltrace"
 	"github.com/clrprof/clrprof/internal/session"
-	"github.com/clrprof/clrprof/internal/session/sessiontest"
+	"github.com/clrprof/clrprof/internal/session/calltrace"
+	"github.com/clrprof/clrprof/internal/testkit/sessiontest"
 	"github.com/clrprof/clrprof/internal/wire"
 )
 

@@ -21,8 +21,8 @@ import (
 	"strings"
 
 	"github.com/clrprof/clrprof/internal/analysis"
+	"github.com/clrprof/clrprof/internal/present/report"
 	"github.com/clrprof/clrprof/internal/printable"
-	"github.com/clrprof/clrprof/internal/report"
 )
 
 // Format is a way to write a report.

@@ -15,10 +15,10 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/clrprof/clrprof/internal/analysis"
-	"github.com/clrprof/clrprof/internal/analysis/analysistest"
-	"github.com/clrprof/clrprof/internal/report"
+	"github.com/clrprof/clrprof/internal/present/report"
 	"github.com/clrprof/clrprof/internal/session"
-	"github.com/clrprof/clrprof/internal/session/sessiontest"
+	"github.com/clrprof/clrprof/internal/testkit/analysistest"
+	"github.com/clrprof/clrprof/internal/testkit/sessiontest"
 )
 
 // row is a row of a report by title, or by attribute.

@@ -1,0 +1,67 @@
+package report
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	q "github.com/clrprof/clrprof/internal/quantity"
+)
+
+// objectsCell is how many objects an amount has. It is a part of whole, which has samples if there can be more of it
+// than was counted.
+func (c *context) objectsCell(a, whole q.Amount) Cell {
+	return c.estimated(a, whole, int64(a.Allocations), q.Amount.AllocationsInterval)
+}
+
+// bytesCell is the bytes of an amount, which is a part of whole as in objectsCell.
+func (c *context) bytesCell(a, whole q.Amount) Cell {
+	return c.estimated(a, whole, int64(a.Bytes), q.Amount.BytesInterval)
+}
+
+func (c *context) estimated(a, whole q.Amount, n int64, interval func(q.Amount) q.Interval) Cell {
+	switch samples := a.Sampled.Samples; {
+	case isFew(a, whole):
+		return Cell{Empty: true, Estimate: &Estimate{Samples: samples}}
+	case samples > 0:
+		return Cell{Number: n, Estimate: &Estimate{samples, new(interval(a))}}
+	}
+	return Cell{Number: n}
+}
+
+// isFew reports whether an amount has too few samples for a number. None at all, where others of the same kind were
+// sampled, does not mean that there is no more than what was counted.
+func isFew(a, whole q.Amount) bool {
+	return a.Sampled.Samples < q.LeastSamples && max(a.Sampled.Samples, whole.Sampled.Samples) > 0
+}
+
+// shareCell is the share of an amount in all, which is estimated if all is.
+func (c *context) shareCell(a, whole q.Amount, p q.Percent) Cell {
+	switch {
+	case isFew(a, whole):
+		return Cell{Empty: true, Estimate: &Estimate{Samples: a.Sampled.Samples}}
+	case c.total.Sampled.Samples > 0:
+		return Cell{Percent: p, Estimate: &Estimate{Samples: c.total.Sampled.Samples}}
+	}
+	return Cell{Percent: p}
+}
+
+// Few reports whether a part of what a summary is about has too few samples for a number.
+func (s *Summary) Few(part q.Amount) bool { return s.Estimated && isFew(part, s.Total) }
+
+// ErrNoEstimates means that a view of a session whose small objects were sampled cannot say yet which of its numbers
+// are estimates.
+var ErrNoEstimates = errors.New("small objects were sampled, and this view cannot show estimates as such yet")
+
+// estimating are the views that show estimates as such, or have none.
+var estimating = []string{"functions", "calltree", "callers", "function", "modules", "lines", "ips", "types",
+	"lifetime", "processes", "threads", "losses", "header", "events", "interactions"}
+
+// checkEstimates refuses a view that would show estimates as if they were counted.
+func (v View) checkEstimates(c *context) error {
+	if !c.source.HasEstimates() || v.section || slices.Contains(estimating, v.Name) {
+		return nil
+	}
+	return fmt.Errorf("%w: %s; these can: %s", ErrNoEstimates, v.Name, strings.Join(estimating, ", "))
+}

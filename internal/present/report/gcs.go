@@ -1,0 +1,307 @@
+package report
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/clrprof/clrprof/internal/analysis"
+	q "github.com/clrprof/clrprof/internal/quantity"
+	"github.com/clrprof/clrprof/internal/session"
+)
+
+// gcsView is the list of collections.
+var gcsView = View{
+	Name:  "gcs",
+	Short: "garbage collections, in order of time",
+	Text:  Options{Top: 60},
+	columns: keys("number process_id process_name generation induced at_ns pause_ns agent_ns finalizable " +
+		"before_objects before_bytes dead_objects dead_bytes survived_objects survived_bytes promoted_objects " +
+		"promoted_bytes pinned heap_before_objects heap_before_bytes heap_after_objects heap_after_bytes " +
+		"heap_free_bytes from source_file line_begin"),
+	places: true,
+	text: keys("number generation at_ns pause_ns before_bytes dead_bytes survived_bytes chart pause_chart " +
+		"heap_after_bytes heap_free_bytes promoted_bytes pinned induced finalizable agent_ns from"),
+	sort:     "at_ns",
+	build:    buildGCs,
+	optional: keys(gcGenerationKeys()),
+}
+
+// gcRow is a garbage collection.
+type gcRow struct {
+	session.GC
+	generations            [session.Generations]session.GCGeneration
+	before, dead, promoted q.Amount // of the collected generations together
+	heaps                  [session.Generations]session.GCHeap
+	heap                   session.GCHeap // of all generations together
+	known                  bool           // of heaps and pinned
+	pinned                 q.Count
+	longest                q.Nanoseconds
+	largest                q.Bytes
+}
+
+func (g *gcRow) survived() q.Amount { return g.before.Sub(g.dead) }
+
+// gcParts are what a collection counts.
+var gcParts = []struct {
+	key, title string
+	of         func(before, dead, promoted q.Amount) q.Amount
+}{
+	{"before", "Before", func(before, _, _ q.Amount) q.Amount { return before }},
+	{"dead", "Dead", func(_, dead, _ q.Amount) q.Amount { return dead }},
+	{"survived", "Survived", func(before, dead, _ q.Amount) q.Amount { return before.Sub(dead) }},
+	{"promoted", "Promoted", func(_, _, promoted q.Amount) q.Amount { return promoted }},
+}
+
+// heapParts are what there is in all generations, collected or not. Sessions of the first clrprof do not say it.
+var heapParts = []struct {
+	key, title string
+	of         func(*session.GCHeap) q.Amount
+}{
+	{"heap_before", "Heap before", func(h *session.GCHeap) q.Amount { return h.Before }},
+	{"heap_after", "Heap after", func(h *session.GCHeap) q.Amount { return h.After }},
+}
+
+// gcHeapColumns are the columns of all generations together, and of single ones.
+func gcHeapColumns() []Column {
+	column := func(key, title string, kind Kind, value func(*gcRow) int64) Column {
+		return Column{Key: key, Title: title, Kind: kind, cell: gcCell(func(g *gcRow) Cell {
+			return Cell{Number: value(g), Empty: !g.known}
+		})}
+	}
+	out := []Column{column("pinned", "Pinned", Count, func(g *gcRow) int64 { return int64(g.pinned) })}
+	for _, part := range heapParts {
+		out = append(out,
+			column(part.key+"_objects", part.title, Count, func(g *gcRow) int64 {
+				return int64(part.of(&g.heap).Allocations)
+			}),
+			column(part.key+"_bytes", part.title, Bytes, func(g *gcRow) int64 { return int64(part.of(&g.heap).Bytes) }))
+		for i := range session.Generations {
+			title := endTitles[i] + " " + strings.ToLower(part.title)
+			out = append(out,
+				column(endKeys[i]+"_"+part.key+"_objects", title, Count, func(g *gcRow) int64 {
+					return int64(part.of(&g.heaps[i]).Allocations)
+				}),
+				column(endKeys[i]+"_"+part.key+"_bytes", title, Bytes, func(g *gcRow) int64 {
+					return int64(part.of(&g.heaps[i]).Bytes)
+				}))
+		}
+	}
+	free := func(key, title string, of func(*gcRow) *session.GCHeap) Column {
+		return Column{Key: key, Title: title, Kind: Bytes, cell: gcCell(func(g *gcRow) Cell {
+			bytes, known := freeBytes(of(g))
+			return Cell{Number: int64(bytes), Empty: !known}
+		})}
+	}
+	out = append(out, free("heap_free_bytes", "Heap free", func(g *gcRow) *session.GCHeap { return &g.heap }))
+	for i := range session.Generations {
+		out = append(out, free(endKeys[i]+"_heap_free_bytes", endTitles[i]+" heap free",
+			func(g *gcRow) *session.GCHeap { return &g.heaps[i] }))
+	}
+	return out
+}
+
+// freeBytes is what was free between the objects of a generation, or of several, when a collection ended, if that is
+// known.
+func freeBytes(h *session.GCHeap) (q.Bytes, bool) {
+	return max(0, h.Extent-h.After.Bytes), h.Extent != 0
+}
+
+// gcGenerationKeys are the keys of the columns of single generations.
+func gcGenerationKeys() string {
+	var b strings.Builder
+	for g := range session.Generations {
+		for _, part := range gcParts {
+			fmt.Fprintf(&b, "%s_%s_objects %s_%s_bytes ", endKeys[g], part.key, endKeys[g], part.key)
+		}
+		for _, part := range heapParts {
+			fmt.Fprintf(&b, "%s_%s_objects %s_%s_bytes ", endKeys[g], part.key, endKeys[g], part.key)
+		}
+		fmt.Fprintf(&b, "%s_heap_free_bytes ", endKeys[g])
+	}
+	return b.String()
+}
+
+func gcCell(cell func(*gcRow) Cell) func(*context, *Row) Cell {
+	return func(_ *context, r *Row) Cell {
+		if r.gc == nil {
+			return Cell{Empty: true}
+		}
+		return cell(r.gc)
+	}
+}
+
+func gcColumns() []Column {
+	column := func(key, title string, kind Kind, value func(*gcRow) int64) Column {
+		return Column{Key: key, Title: title, Kind: kind, cell: gcCell(func(g *gcRow) Cell {
+			return Cell{Number: value(g)}
+		})}
+	}
+	out := []Column{
+		column("number", "GC", Number, func(g *gcRow) int64 { return g.Number }),
+		column("generation", "Gen", Number, func(g *gcRow) int64 { return g.Generation }),
+		column("induced", "Induced", Number, func(g *gcRow) int64 {
+			if g.Induced {
+				return 1
+			}
+			return 0
+		}),
+		column("at_ns", "At", Time, func(g *gcRow) int64 { return int64(g.Begin) }),
+		column("pause_ns", "Pause", Duration, func(g *gcRow) int64 { return int64(g.Pause) }),
+		column("agent_ns", "Agent's part", Duration, func(g *gcRow) int64 { return int64(g.Agent) }),
+		column("finalizable", "Finalizable", Count, func(g *gcRow) int64 { return int64(g.Finalizable) }),
+		{Key: "chart", Title: "Survived █ dead ░", Kind: Text, Drawn: true, cell: gcCell(func(g *gcRow) Cell {
+			return textCell(g.chart())
+		})},
+		{Key: "pause_chart", Title: "Pause", Kind: Text, Drawn: true, cell: gcCell(func(g *gcRow) Cell {
+			return textCell(bar(int64(g.Pause), int64(g.longest), pauseWidth, "▆"))
+		})},
+	}
+	for _, part := range gcParts {
+		out = append(out,
+			column(part.key+"_objects", part.title, Count, func(g *gcRow) int64 {
+				return int64(part.of(g.before, g.dead, g.promoted).Allocations)
+			}),
+			column(part.key+"_bytes", part.title, Bytes, func(g *gcRow) int64 {
+				return int64(part.of(g.before, g.dead, g.promoted).Bytes)
+			}))
+		for i := range session.Generations {
+			value := func(g *gcRow) q.Amount {
+				x := &g.generations[i]
+				return part.of(x.Before, x.Dead, x.Promoted)
+			}
+			title := endTitles[i] + " " + strings.ToLower(part.title)
+			out = append(out,
+				column(endKeys[i]+"_"+part.key+"_objects", title, Count, func(g *gcRow) int64 {
+					return int64(value(g).Allocations)
+				}),
+				column(endKeys[i]+"_"+part.key+"_bytes", title, Bytes, func(g *gcRow) int64 {
+					return int64(value(g).Bytes)
+				}))
+		}
+	}
+	return append(out, gcHeapColumns()...)
+}
+
+// Widths of the bars of the longest pause and of the largest heap.
+const (
+	pauseWidth = 8
+	chartWidth = 24
+)
+
+// bar draws a part of a whole; what is not nothing has at least one mark.
+func bar(part, whole int64, width int64, mark string) string {
+	if part <= 0 || whole <= 0 {
+		return ""
+	}
+	return strings.Repeat(mark, int(max(1, q.Percent{Part: part * width, Whole: whole}.Round(0)/100)))
+}
+
+// chart draws what the collection found, on the scale of the largest: first what survived.
+func (g *gcRow) chart() string {
+	all := bar(int64(g.before.Bytes), int64(g.largest), chartWidth, "░")
+	survived := bar(int64(g.survived().Bytes), int64(g.largest), chartWidth, "█")
+	rest := max(0, len([]rune(all))-len([]rune(survived)))
+	if rest == 0 && g.dead.Bytes > 0 {
+		rest = 1
+	}
+	return survived + strings.Repeat("░", rest)
+}
+
+// gcRows returns the collections that the filter lets through.
+func (c *context) gcRows() ([]gcRow, error) {
+	s := c.source.Session()
+	if rows, err := s.ProcessLifetimes(); err != nil || len(rows) == 0 {
+		if err == nil {
+			_, err = c.source.Lifetimes() // says that there are none
+		}
+		return nil, err
+	}
+	all, err := s.GCs()
+	if err != nil {
+		return nil, err
+	}
+	generations, err := s.GCGenerations()
+	if err != nil {
+		return nil, err
+	}
+	var out []gcRow
+	at := map[session.GCID]int{}
+	sel := c.source.Selection()
+	for _, g := range all {
+		if !sel.HasGC(&g) {
+			continue
+		}
+		at[g.ID] = len(out)
+		out = append(out, gcRow{GC: g})
+	}
+	for _, g := range generations {
+		i, wanted := at[g.GC]
+		if !wanted || g.Generation < 0 || g.Generation >= session.Generations {
+			continue
+		}
+		row := &out[i]
+		row.generations[g.Generation] = g
+		row.before, row.dead, row.promoted = row.before.Add(g.Before), row.dead.Add(g.Dead), row.promoted.Add(
+			g.Promoted)
+	}
+	return out, readHeaps(s, out, at)
+}
+
+// readHeaps adds what there was in all generations.
+func readHeaps(s *session.Session, out []gcRow, at map[session.GCID]int) error {
+	details, err := s.GCDetails()
+	if err != nil {
+		return err
+	}
+	heaps, err := s.GCHeaps()
+	if err != nil {
+		return err
+	}
+	for _, d := range details {
+		if i, wanted := at[d.GC]; wanted {
+			out[i].known, out[i].pinned = true, d.Pinned
+		}
+	}
+	for _, h := range heaps {
+		i, wanted := at[h.GC]
+		if !wanted || h.Generation < 0 || h.Generation >= session.Generations {
+			continue
+		}
+		row := &out[i]
+		row.heaps[h.Generation] = h
+		row.heap.Before, row.heap.After = row.heap.Before.Add(h.Before), row.heap.After.Add(h.After)
+		row.heap.Extent += h.Extent
+	}
+	return nil
+}
+
+func buildGCs(b *builder) error {
+	list, err := b.gcRows()
+	if err != nil {
+		return err
+	}
+	longest, largest := q.Nanoseconds(0), q.Bytes(0)
+	for i := range list {
+		longest, largest = max(longest, list[i].Pause), max(largest, list[i].before.Bytes)
+	}
+	callers, err := analysis.GCCallers(b.source.Session())
+	if err != nil {
+		return err
+	}
+	rows := make([]Row, len(list))
+	for i := range list {
+		list[i].longest, list[i].largest = longest, largest
+		rows[i] = Row{kind: rowGC, process: list[i].Process, gc: &list[i], values: both(list[i].dead),
+			text: fmt.Sprintf("GC %d", list[i].Number)}
+		at := callers[list[i].ID]
+		rows[i].from, rows[i].function, rows[i].line = at, at.Function, at.Line
+	}
+	b.note(NoteBackground)
+	b.note(NoteGCs)
+	if b.source.Selection().Divides() {
+		b.note(NoteWholeGCs)
+	}
+	b.sorted(rows)
+	b.table.Rows = b.first(rows, "more collection")
+	return nil
+}

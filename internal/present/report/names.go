@@ -1,0 +1,52 @@
+package report
+
+import (
+	"fmt"
+	"path"
+	"strings"
+
+	"github.com/clrprof/clrprof/internal/dotnet/names"
+	"github.com/clrprof/clrprof/internal/session"
+)
+
+// shortFunctionName is the name of a function without its namespace. A lambda that answers requests is called by these,
+// because the compiler's number of it says nothing: GET /orders/{id} λ Program.cs:12.
+func (c *context) shortFunctionName(id session.FunctionID) string {
+	f := c.functions.get(id)
+	if name := c.endpointName(f); name != "" {
+		return name
+	}
+	return names.ShortFunction(f.DisplayName(), names.Namespace(f.RawType))
+}
+
+// frameName is the short name of a function without its parameters.
+func (c *context) frameName(id session.FunctionID) string {
+	if name := c.endpointName(c.functions.get(id)); name != "" {
+		return name
+	}
+	head, _ := names.CutParameters(c.shortFunctionName(id))
+	return head
+}
+
+// endpointName is what a lambda that answers requests is called; "": the function is none.
+func (c *context) endpointName(f *session.Function) string {
+	if f.Route == "" || !strings.Contains(f.Name, "<lambda #") {
+		return ""
+	}
+	name := f.Route + " λ"
+	if f.Line > 0 {
+		name += fmt.Sprintf(" %s:%d", path.Base(c.files.get(f.File).Path), f.Line)
+	}
+	return name
+}
+
+// shortTypeName is the name of a type without its namespace.
+func (c *context) shortTypeName(id session.TypeID) string {
+	return names.ShortType(c.typeName(id), names.Namespace(session.NamedType(id, c.types.get).RawName))
+}
+
+// WithoutParameters returns the name of a function up to its parameters, as it can be given to find it.
+func WithoutParameters(function string) string {
+	head, _ := names.CutParameters(function)
+	return head
+}
