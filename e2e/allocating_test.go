@@ -3,7 +3,7 @@ package e2e
 import (
 	"testing"
 
-	"github.com/clrprof/clrprof/internal/dotnettest"
+	"github.com/clrprof/clrprof/internal/testkit/dotnettest"
 )
 
 // TestWaysToAllocate: in each of more than sixty ways to allocate, all bytes that the runtime counts are below the

@@ -8,7 +8,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/clrprof/clrprof/internal/dotnettest"
+	"github.com/clrprof/clrprof/internal/testkit/dotnettest"
 )
 
 // TestBenchmarks: with [ClrprofDiagnoser] the table of BenchmarkDotNet has what an operation of each benchmark of the

@@ -8,8 +8,8 @@ import (
 
 	"github.com/chromedp/chromedp"
 
-	"github.com/clrprof/clrprof/internal/dotnettest"
-	"github.com/clrprof/clrprof/internal/web/webtest"
+	"github.com/clrprof/clrprof/internal/testkit/dotnettest"
+	"github.com/clrprof/clrprof/internal/testkit/webtest"
 )
 
 // lookedAt are where the findings of a session must lead, by the problem of the target Problems.
@@ -117,7 +117,7 @@ func (s *sandbox) dragRange(b *webtest.Browser) {
 	s.t.Helper()
 	openView(b, "overview")
 	b.Until(`document.querySelector(".charts .u-over") && !document.querySelector(".waiting, .stale") &&
-		[...document.querySelectorAll(".charts .u-title")].some(e => e.innerText.startsWith("process.resident"))`)
+		[...document.querySelectorAll(".charts .u-title")].some(e => e.innerText.startsWith("Memory that is in RAM"))`)
 	// Where it lies once it has not moved from one picture to the next.
 	b.Until(`(() => { document.querySelector(".charts").scrollIntoView();
 		const over = document.querySelector(".charts .u-over"), b = over.getBoundingClientRect(), box = [b.left, b.top, b.width, b.height];

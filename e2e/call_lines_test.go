@@ -7,8 +7,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/clrprof/clrprof/internal/differ"
-	"github.com/clrprof/clrprof/internal/dotnettest"
+	"github.com/clrprof/clrprof/internal/testkit/differ"
+	"github.com/clrprof/clrprof/internal/testkit/dotnettest"
 )
 
 // callLinesProgram has calls where C# leaves a value on the evaluation stack between two statements, as it does with

@@ -4,8 +4,8 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/clrprof/clrprof/internal/dotnettest"
 	"github.com/clrprof/clrprof/internal/session"
+	"github.com/clrprof/clrprof/internal/testkit/dotnettest"
 )
 
 // withTimes records times and memory together.

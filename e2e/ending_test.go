@@ -1,11 +1,13 @@
 package e2e
 
 import (
+	"slices"
+	"syscall"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/clrprof/clrprof/internal/dotnettest"
+	"github.com/clrprof/clrprof/internal/testkit/dotnettest"
 )
 
 // endOf is what became of the objects of one of Ending's types.
@@ -23,24 +25,33 @@ func TestEnding(t *testing.T) {
 	held := []endOf{{Name: "Ending.Farewell", Gen0: 300}, {Name: "Ending.Forgotten", Gen0: 100},
 		{Name: "Ending.Garbage", Gen0: 5000}, {Name: "Ending.Last", Alive: 40}, {Name: "Ending.Session", Alive: 1000},
 		{Name: "Ending.Spilled", Gen2: 500}}
+	// What a handler of ProcessExit makes comes after the last collection, and is left out.
+	exited := slices.DeleteFunc(slices.Clone(held), func(e endOf) bool {
+		return e.Name == "Ending.Farewell" || e.Name == "Ending.Last"
+	})
 	twice := []endOf{{Name: "Ending.Farewell", Gen0: 600}, {Name: "Ending.Garbage", Gen0: 10000},
 		{Name: "Ending.Last", Alive: 80}, {Name: "Ending.Session", Gen2: 2000}, {Name: "Ending.Spilled", Gen2: 1000}}
 	for i, end := range []struct {
 		how, sign string
+		exit      int
 		want      []endOf
 	}{
-		{"host", "host", held}, {"signal", "signal", held}, {"other-host", "", twice},
+		{"host", "host", 3, held}, {"signal", "signal", 3, held}, {"other-host", "", 3, twice},
+		{"return", "", 3, exited}, {"exit", "", 3, exited}, {"terminated", "", 128 + int(syscall.SIGTERM), exited},
 	} {
 		for _, runtime := range in.InTurn(i) {
 			if runtime.Major() < 8 {
 				continue // its objects cannot be held while it goes on
+			}
+			if end.how == "terminated" && runtime.Major() > 9 {
+				continue // it dies of the signal, without handlers of ProcessExit
 			}
 			t.Run(end.how+"/"+runtime.Name, func(t *testing.T) {
 				t.Parallel()
 				cmd := runtime.Command(dll, end.how)
 				cmd.Env = append(cmd.Environ(), largeBudget)
 				r := record(t, cmd)
-				if r.exit != 3 || r.stdout != "" {
+				if r.exit != end.exit || r.stdout != "" {
 					t.Errorf("exit code %d, %q", r.exit, r.stdout)
 				}
 				checkSession(t, r.session)

@@ -15,9 +15,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"golang.org/x/sys/unix"
 
-	"github.com/clrprof/clrprof/internal/arena"
-	"github.com/clrprof/clrprof/internal/dotnettest"
-	"github.com/clrprof/clrprof/internal/launch"
+	"github.com/clrprof/clrprof/internal/capture/arena"
+	"github.com/clrprof/clrprof/internal/capture/launch"
+	"github.com/clrprof/clrprof/internal/testkit/dotnettest"
 )
 
 // loss is what a session says is missing.
@@ -510,7 +510,7 @@ func TestAgentThatCannotBeLoaded(t *testing.T) {
 		{"noexec", "failed to map segment", func(s *sandbox) string {
 			s.mount(s.tmp, 4<<20, unix.MS_NOEXEC)
 			path := filepath.Join(s.tmp, "clrprof-agent-copy.so")
-			if err := copyFile("../internal/agentbin/lib/libclrprof-linux-x64.so", path); err != nil {
+			if err := copyFile("../internal/capture/agentbin/lib/libclrprof-linux-x64.so", path); err != nil {
 				s.t.Fatal(err)
 			}
 			return path

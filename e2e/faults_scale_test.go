@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/clrprof/clrprof/internal/dotnettest"
+	"github.com/clrprof/clrprof/internal/testkit/dotnettest"
 )
 
 // TestManyThreads: short threads by the hundreds and thousands, which use each other's memory in the agent.

@@ -9,7 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/clrprof/clrprof/internal/dotnettest"
+	"github.com/clrprof/clrprof/internal/testkit/dotnettest"
 )
 
 // TestFinalizers: no finalizer runs because of clrprof that would not have run, however a program ends, and what only
@@ -35,7 +35,7 @@ func TestFinalizers(t *testing.T) {
 				dir := t.TempDir()
 				args := []string{dll, dir, end.how}
 				if runtime.Major() >= 8 {
-					args = append(args, "wait")
+					args = append(args, "400") // collections
 				}
 				r := record(t, runtime.Command(args[0], args[1:]...))
 				if r.exit != end.code || exitCode(plain.ProcessState) != end.code {

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/clrprof/clrprof/internal/dotnettest"
+	"github.com/clrprof/clrprof/internal/testkit/dotnettest"
 )
 
 // planted are the problems of the target Problems: how it is recorded, and what the findings of the summary must say.
@@ -64,23 +64,24 @@ func containsAll(text string, parts []string) bool {
 	return true
 }
 
-// TestNothingRecorded: a summary of times without a call says which flag is why.
+// TestNothingRecorded: a summary of times without a call, or of objects of no function, says which flag is why.
 func TestNothingRecorded(t *testing.T) {
 	t.Parallel()
 	in := dotnettest.Need(t)
 	for _, tt := range []struct {
 		name  string
 		flags []string
-		says  string
+		// two parts of a sentence
+		begins, says string
 	}{
-		{"include", []string{"--time", "--include", "Nobody.*"}, "selected by --include 'Nobody.*'"},
-		{"exclude", []string{"--time", "--instrument", "mine", "--exclude", "*"}, "selected by --exclude '*'"},
+		{"include", []string{"--time", "--include", "Nobody.*"}, "No call was recorded: ", "selected by --include 'Nobody.*'"},
+		{"objects", []string{"--include", "Nobody.*"}, "No object counts for a function: ", "selected by --include 'Nobody.*'"},
+		{"exclude", []string{"--time", "--instrument", "mine", "--exclude", "*"}, "No call was recorded: ", "selected by --exclude '*'"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			r := record(t, in.Newest().Command(dotnettest.Target(t, "Echo", dotnettest.Options{})), tt.flags...)
-			if text := run(t, "report", r.session).stdout; !strings.Contains(text, "No call was recorded: ") ||
-				!strings.Contains(text, tt.says) {
+			if text := run(t, "report", r.session).stdout; !containsAll(text, []string{tt.begins, tt.says}) {
 				t.Errorf("want %q:\n%s", tt.says, text)
 			}
 		})

@@ -3,7 +3,7 @@ package e2e
 import (
 	"testing"
 
-	"github.com/clrprof/clrprof/internal/dotnettest"
+	"github.com/clrprof/clrprof/internal/testkit/dotnettest"
 )
 
 // TestGuest: on .NET Core 3.1, which nobody supports any more, clrprof still counts objects, follows their lives, and

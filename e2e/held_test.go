@@ -6,8 +6,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/clrprof/clrprof/internal/dotnettest"
-	"github.com/clrprof/clrprof/internal/programs"
+	"github.com/clrprof/clrprof/internal/testkit/dotnettest"
+	"github.com/clrprof/clrprof/internal/testkit/programs"
 )
 
 // Size of the made-up programs.

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/clrprof/clrprof/internal/dotnettest"
+	"github.com/clrprof/clrprof/internal/testkit/dotnettest"
 	"github.com/clrprof/clrprof/internal/wire"
 )
 

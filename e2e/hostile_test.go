@@ -18,9 +18,9 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/clrprof/clrprof/internal/control"
-	"github.com/clrprof/clrprof/internal/dotnettest"
-	"github.com/clrprof/clrprof/internal/safefs/safefstest"
+	"github.com/clrprof/clrprof/internal/capture/control"
+	"github.com/clrprof/clrprof/internal/testkit/dotnettest"
+	"github.com/clrprof/clrprof/internal/testkit/safefstest"
 	"github.com/clrprof/clrprof/internal/wire"
 )
 
@@ -178,7 +178,7 @@ func TestHostileSockets(t *testing.T) {
 		answer func(net.Conn)
 		says   string
 	}{
-		"wrong":   {answerAlways("{\"a\":1}\n{\"done\":true}\n", false), "no recording"},
+		"wrong":   {answerAlways("{\"a\":1}\n{\"done\":true}\n", false), "is not recording"},
 		"silent":  {answerAlways("", false), "no answer in"},
 		"endless": {answerAlways(strings.Repeat("a", 1<<20), true), "no recording sends that"},
 		"no JSON": {answerAlways("hello\n", false), "not JSON"},

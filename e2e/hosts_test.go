@@ -7,7 +7,7 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/clrprof/clrprof/internal/dotnettest"
+	"github.com/clrprof/clrprof/internal/testkit/dotnettest"
 )
 
 // TestHosts: a program in C that hosts the runtime has neither libgcc nor libstdc++ where the agent would find them, as

@@ -7,7 +7,7 @@ import (
 
 	"github.com/clrprof/clrprof/internal/session"
 
-	"github.com/clrprof/clrprof/internal/dotnettest"
+	"github.com/clrprof/clrprof/internal/testkit/dotnettest"
 )
 
 // TestHotReload: a library can be changed while it runs, as it can without clrprof, and its calls are recorded before

@@ -12,8 +12,8 @@ import (
 	"testing"
 
 	"github.com/clrprof/clrprof/internal/analysis"
-	"github.com/clrprof/clrprof/internal/dotnettest"
 	"github.com/clrprof/clrprof/internal/session"
+	"github.com/clrprof/clrprof/internal/testkit/dotnettest"
 )
 
 // eachInstruments calls fn for each runtime that has meters, with the target Instruments.

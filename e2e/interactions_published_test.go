@@ -3,7 +3,7 @@ package e2e
 import (
 	"testing"
 
-	"github.com/clrprof/clrprof/internal/dotnettest"
+	"github.com/clrprof/clrprof/internal/testkit/dotnettest"
 )
 
 // TestInteractionsPublished: in a program of one file assemblies have no folders.

@@ -6,8 +6,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/clrprof/clrprof/internal/arena"
-	"github.com/clrprof/clrprof/internal/dotnettest"
+	"github.com/clrprof/clrprof/internal/capture/arena"
+	"github.com/clrprof/clrprof/internal/testkit/dotnettest"
 	"github.com/clrprof/clrprof/internal/wire"
 )
 

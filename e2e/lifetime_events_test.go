@@ -5,9 +5,13 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/clrprof/clrprof/internal/dotnettest"
+	"github.com/clrprof/clrprof/internal/testkit/dotnettest"
 	"github.com/clrprof/clrprof/internal/wire"
 )
+
+// mostLate is how many objects a program that does nothing at its end may make after its last collection. The description
+// of the runtime's events, which the agent prevents, is 7,600.
+const mostLate = 20
 
 // TestLifetimeWalks checks that the runtime does not walk generation 0 at the start of collections, not even of the
 // last one, once the agent has its events, and that what the runtime allocates for them is no part of the program.
@@ -40,7 +44,7 @@ func TestLifetimeWalks(t *testing.T) {
 				}
 				t.Logf("%+v", got[0])
 				// It takes some collections until a thread of the agent's own has started the events.
-				if got[0].Walked >= got[0].GCs-1 || got[0].LeftOut < 5000 {
+				if got[0].Walked >= got[0].GCs-1 || got[0].LeftOut > mostLate {
 					t.Errorf("%+v", got[0])
 				}
 				last := query[struct {
@@ -57,32 +61,6 @@ func TestLifetimeWalks(t *testing.T) {
 						"'%CreateManifest%'")
 				if len(rows) != 0 {
 					t.Errorf("the program has the runtime's %v", rows)
-				}
-			})
-		}
-	}
-}
-
-// TestLifetimeLeftOut checks that finalizers of what the runtime makes for the agent's events make nothing that would be
-// counted as the program's: a dynamic method's makes an object on the finalizer's thread.
-func TestLifetimeLeftOut(t *testing.T) {
-	t.Parallel()
-	in := dotnettest.Need(t)
-	dll := dotnettest.Target(t, "LeftOut", dotnettest.Options{})
-	for i, flags := range [][]string{{"--lifetime"}, nil} {
-		for _, runtime := range in.InTurn(i) {
-			if runtime.Major() < 8 {
-				continue // it has no events for it
-			}
-			t.Run(runtime.Name+"/"+strings.Join(flags, " "), func(t *testing.T) {
-				r := mustRecord(t, runtime.Command(dll), flags...)
-				left := query[struct{ Objects int64 }](t, r.session, "SELECT objects FROM process_left_out")
-				if len(left) != 1 || left[0].Objects < 5000 || !strings.Contains(r.stdout, `"on":true`) {
-					t.Fatalf("the events were not on: %+v\n%s", left, r.stdout)
-				}
-				made := query[struct{ Name string }](t, r.session, "SELECT name FROM lifetime WHERE name LIKE '%Dynamic%'")
-				if len(made) != 0 {
-					t.Errorf("the program makes no dynamic method, and is said to have made %v", made)
 				}
 			})
 		}

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/clrprof/clrprof/internal/dotnettest"
+	"github.com/clrprof/clrprof/internal/testkit/dotnettest"
 )
 
 // smallBudget makes the runtime collect generation 0 early: many GCs that nobody asked for.
@@ -79,6 +79,7 @@ func TestLifetimeSelfCheckRunning(t *testing.T) {
 // TestLifetimeHugeArrays does so with arrays of 2 and 4 GB. They are not written to, but a runtime may clear them:
 // no other test needs memory meanwhile.
 func TestLifetimeHugeArrays(t *testing.T) {
+	dotnettest.NotQuick(t, "all other tests wait while a runtime clears gigabytes; replay has objects of such sizes")
 	if gib := availableMemory(t) >> 30; gib < 8 {
 		t.Skipf("%d GiB of memory are available, arrays of 4 GB need 8", gib)
 	}
@@ -99,11 +100,24 @@ func selfCheck(t *testing.T, runtime dotnettest.Runtime, agent, dll string, env 
 	arenas := attachAgent(t, target, agent, append(slices.Clip(env), "CLRPROF_VARIANT=selfcheck", "CLRPROF_COMPARISON="+
 		verdict)...)
 	runTarget(t, target)
+	gcs, live := sameShadow(t, verdict)
+	l := readArena(t, arenas)
+	if len(l.gcs) != gcs || gcs < 3 || live < 100*gcs {
+		t.Errorf("%d GCs were checked with %d objects, %d were recorded", gcs, live, len(l.gcs))
+	}
+	l.running = args[0] == "running"
+	l.checkConserved(t)
+}
+
+// sameShadow reads what the self-check found: that the shadow has all objects and no others, as they are. It returns
+// after how many collections that was, and how many objects were looked at.
+func sameShadow(t *testing.T, verdict string) (gcs, live int) {
+	t.Helper()
 	text, err := os.ReadFile(verdict)
 	if err != nil {
 		t.Fatal(err)
 	}
-	var gcs, live, missing, extra, different int
+	var missing, extra, different int
 	if _, err := fmt.Sscanf(string(text), "gcs %d live %d missing %d extra %d different %d", &gcs, &live, &missing,
 		&extra, &different); err != nil {
 		t.Fatalf("%q: %v", text, err)
@@ -114,12 +128,7 @@ func selfCheck(t *testing.T, runtime dotnettest.Runtime, agent, dll string, env 
 			"type\n%s",
 			live, gcs, missing, extra, different, text)
 	}
-	l := readArena(t, arenas)
-	if len(l.gcs) != gcs || gcs < 3 || live < 100*gcs {
-		t.Errorf("%d GCs were checked with %d objects, %d were recorded", gcs, live, len(l.gcs))
-	}
-	l.running = args[0] == "running"
-	l.checkConserved(t)
+	return gcs, live
 }
 
 // availableMemory is how many bytes the machine can give to programs.

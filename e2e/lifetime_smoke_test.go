@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"github.com/clrprof/clrprof/internal/analysis"
-	"github.com/clrprof/clrprof/internal/dotnettest"
+	"github.com/clrprof/clrprof/internal/testkit/dotnettest"
 )
 
 // ends are the columns of lifetimes that all views of them have.

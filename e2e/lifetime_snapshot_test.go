@@ -12,8 +12,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/clrprof/clrprof/internal/analysis"
-	"github.com/clrprof/clrprof/internal/dotnettest"
 	"github.com/clrprof/clrprof/internal/session"
+	"github.com/clrprof/clrprof/internal/testkit/dotnettest"
 )
 
 // heapTruth is what the target LifetimeSnapshot knows of one of its types.
@@ -292,7 +292,7 @@ func TestLifetimeSnapshotCut(t *testing.T) {
 // productAgent is the path of the agent that is in the program under test.
 func productAgent(t *testing.T) string {
 	t.Helper()
-	path, err := filepath.Abs("../internal/agentbin/lib/libclrprof-linux-x64.so")
+	path, err := filepath.Abs("../internal/capture/agentbin/lib/libclrprof-linux-x64.so")
 	if err != nil {
 		t.Fatal(err)
 	}

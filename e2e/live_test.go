@@ -13,9 +13,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/clrprof/clrprof/internal/control"
-	"github.com/clrprof/clrprof/internal/dotnettest"
-	"github.com/clrprof/clrprof/internal/live"
+	"github.com/clrprof/clrprof/internal/capture/control"
+	"github.com/clrprof/clrprof/internal/capture/live"
+	"github.com/clrprof/clrprof/internal/testkit/dotnettest"
 )
 
 // steps is a recording of the target Steps.

@@ -21,10 +21,10 @@ import (
 
 	"github.com/clrprof/clrprof/internal/analysis"
 	"github.com/clrprof/clrprof/internal/cli"
-	"github.com/clrprof/clrprof/internal/dotnettest"
-	"github.com/clrprof/clrprof/internal/report"
-	"github.com/clrprof/clrprof/internal/report/encode"
+	"github.com/clrprof/clrprof/internal/present/report"
+	"github.com/clrprof/clrprof/internal/present/report/encode"
 	"github.com/clrprof/clrprof/internal/session"
+	"github.com/clrprof/clrprof/internal/testkit/dotnettest"
 )
 
 // maxMemory is where the garbage of this process is collected more often: several tests read sessions of up to a
@@ -321,6 +321,11 @@ func checkTables(t *testing.T, path string) {
 	}
 	for _, l := range query[map[string]any](t, path, "SELECT * FROM loss WHERE reason <> 'threads_folded'") {
 		t.Errorf("lost: %v", l)
+	}
+	for _, f := range query[map[string]any](t, path, `SELECT f.name, f.raw_type, f.raw_name, n.reason
+		FROM function_not_probed n JOIN function f ON f.id = n.function_id
+		WHERE n.reason NOT LIKE 'it ran when%'`) {
+		t.Logf("not probed: %v", f)
 	}
 }
 

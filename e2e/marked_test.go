@@ -8,7 +8,7 @@ import (
 	"regexp"
 	"testing"
 
-	"github.com/clrprof/clrprof/internal/dotnettest"
+	"github.com/clrprof/clrprof/internal/testkit/dotnettest"
 )
 
 // TestMarked: what a program does between two marks of its own is between them in the session, exactly, also where both

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/clrprof/clrprof/internal/dotnettest"
+	"github.com/clrprof/clrprof/internal/testkit/dotnettest"
 )
 
 const packageConsumer = `<Project Sdk="Microsoft.NET.Sdk">

@@ -3,7 +3,7 @@ package e2e
 import (
 	"testing"
 
-	"github.com/clrprof/clrprof/internal/dotnettest"
+	"github.com/clrprof/clrprof/internal/testkit/dotnettest"
 )
 
 // TestPausedThrows: exceptions leave calls that are recorded, and others of the same function that began in a pause. No

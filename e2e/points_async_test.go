@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/clrprof/clrprof/internal/dotnettest"
+	"github.com/clrprof/clrprof/internal/testkit/dotnettest"
 )
 
 // pointModes are the ways of recording that count objects, of which the last two count calls, too.

@@ -7,8 +7,8 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/clrprof/clrprof/internal/dotnettest"
-	"github.com/clrprof/clrprof/internal/programs"
+	"github.com/clrprof/clrprof/internal/testkit/dotnettest"
+	"github.com/clrprof/clrprof/internal/testkit/programs"
 )
 
 var (

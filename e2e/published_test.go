@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/clrprof/clrprof/internal/dotnettest"
+	"github.com/clrprof/clrprof/internal/testkit/dotnettest"
 )
 
 // deliveries are the ways in which programs are delivered, with their properties.

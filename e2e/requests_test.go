@@ -9,8 +9,8 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/clrprof/clrprof/internal/control"
-	"github.com/clrprof/clrprof/internal/dotnettest"
+	"github.com/clrprof/clrprof/internal/capture/control"
+	"github.com/clrprof/clrprof/internal/testkit/dotnettest"
 )
 
 // fullCollections is how many the target Steps has had.
@@ -120,7 +120,7 @@ func TestRequestsRefused(t *testing.T) {
 		t.Fatal(err)
 	}
 	refused(121, "no answer", "gc", "--timeout", "100ms")
-	refused(121, "is being made", "gc")
+	refused(121, "no answer", "gc", "--timeout", "100ms")
 	if err := unix.Kill(x.pid, unix.SIGCONT); err != nil {
 		t.Fatal(err)
 	}
@@ -129,6 +129,35 @@ func TestRequestsRefused(t *testing.T) {
 	if err := json.Unmarshal([]byte(run(t, "ctl", x.session, "gc", "--json").stdout), &status); err != nil ||
 		len(status.Done) != 1 || status.Done[0] != x.pid {
 		t.Errorf("%v, %v", status, err)
+	}
+	x.finish()
+}
+
+// TestRequestsInLine: those who ask from ten shells wait in line, and each gets what it asked for; who does not wait any
+// more is passed over.
+func TestRequestsInLine(t *testing.T) {
+	t.Parallel()
+	const shells = 10
+	x := startAsked(t, dotnettest.Need(t).Newest(), "--lifetime")
+	before := x.fullCollections()
+	if err := unix.Kill(x.pid, unix.SIGSTOP); err != nil {
+		t.Fatal(err)
+	}
+	run(t, "ctl", x.session, "gc", "--timeout", "1ms")
+	shell, waiting := newSandbox(t), []*process(nil)
+	for i := range shells {
+		waiting = append(waiting, shell.start("ctl", x.session, []string{"gc", "snapshot"}[i%2], "--timeout", "0"))
+	}
+	if err := unix.Kill(x.pid, unix.SIGCONT); err != nil {
+		t.Fatal(err)
+	}
+	for _, w := range waiting {
+		if end := w.wait(); end.exit != 0 {
+			t.Errorf("exit code %d: %s", end.exit, end.stderr)
+		}
+	}
+	if n := x.fullCollections() - before; n != shells && n != shells+1 { // the first may have been asked before it went
+		t.Errorf("%d collections", n)
 	}
 	x.finish()
 }

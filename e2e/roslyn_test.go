@@ -8,10 +8,11 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/clrprof/clrprof/internal/dotnettest"
+	"github.com/clrprof/clrprof/internal/testkit/dotnettest"
 )
 
-// roslynLines is what the compiler has to compile. 50,000 lines, whose figures are in the README, take a minute.
+// roslynLines is what the compiler has to compile. 50,000 lines, whose figures are in docs/trust.md, take a
+// minute.
 const roslynLines = 4000
 
 // TestRoslyn profiles a large program of the world: the C# compiler, which is precompiled, concurrent and deep. It must

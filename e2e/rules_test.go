@@ -8,8 +8,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/clrprof/clrprof/internal/dotnettest"
-	"github.com/clrprof/clrprof/internal/rules"
+	"github.com/clrprof/clrprof/internal/analysis/rules"
+	"github.com/clrprof/clrprof/internal/testkit/dotnettest"
 )
 
 // brokenRule is a row of the view rules.
@@ -19,6 +19,7 @@ type brokenRule struct {
 	Evidence string `json:"evidence"`
 
 	Instances int `json:"instances"`
+	Bytes     int `json:"bytes"`
 	Calls     int `json:"finding_calls"`
 }
 
@@ -79,6 +80,15 @@ func TestRules(t *testing.T) {
 						t.Errorf("%s: broken: %v, want %v", id, broken, run.want(id))
 					}
 				}
+				if run.what == "pauses" {
+					var said, truth int
+					_, of, _ := strings.Cut(brokenRules(found).evidence(t, "gc-time"), "is spent in pauses of ")
+					scanned(t, of, "%d collections", &said)
+					scanned(t, recorded.stdout, "gc-time %d", &truth)
+					if said != truth {
+						t.Errorf("gc-time: %d collections, the runtime says %d", said, truth)
+					}
+				}
 				if run.what == "buffered" && strings.Contains(shown.stderr, "small-") {
 					t.Errorf("not judged: %s", shown.stderr)
 				}
@@ -102,7 +112,7 @@ func (b brokenRule) breaks(id string) bool {
 }
 
 // lookalikes are the rules of which the target has three functions that break them, and three that only seem to; the others are
-// about a whole program, or about the system calls of one: their tests are in internal/rules.
+// about a whole program, or about the system calls of one: their tests are in internal/analysis/rules.
 var lookalikes = slices.DeleteFunc(rules.IDs(), func(id string) bool {
 	return slices.Contains(programRules, id) || slices.Contains(pieceRules, id)
 })
@@ -147,6 +157,23 @@ func TestAlike(t *testing.T) {
 				}
 			})
 		}
+	}
+}
+
+// TestAlikeNames: framework code that has the names that a rule looks for, and does something else, breaks none.
+func TestAlikeNames(t *testing.T) {
+	t.Parallel()
+	for _, runtime := range dotnettest.Need(t).NewestAndOldest() {
+		t.Run(runtime.Name, func(t *testing.T) {
+			t.Parallel()
+			found, _ := judged(t, runtime, "--lifetime", "names")
+			for _, b := range found {
+				name, named := strings.CutPrefix(b.Function, "AlikeNames."+className(b.Rule))
+				if named && strings.ContainsAny(name[:min(1, len(name))], "0123456789") {
+					t.Errorf("%s: found in %s: %s", b.Rule, b.Function, b.Evidence)
+				}
+			}
+		})
 	}
 }
 

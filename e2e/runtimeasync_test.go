@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/clrprof/clrprof/internal/dotnettest"
+	"github.com/clrprof/clrprof/internal/testkit/dotnettest"
 )
 
 // TestRuntimeAsync records a program whose async methods the runtime suspends itself: what it does and in which order

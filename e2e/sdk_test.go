@@ -2,6 +2,7 @@ package e2e
 
 import (
 	"bytes"
+	"encoding/json"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -10,7 +11,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/clrprof/clrprof/internal/dotnettest"
+	"github.com/clrprof/clrprof/internal/testkit/dotnettest"
 )
 
 // sdkProject is a directory of a test's own with what "dotnet" needs beside it.
@@ -279,10 +280,45 @@ public class Tests
 		t.Errorf("these processes have run tests: %v", hosts)
 	}
 	compareTests(t, r.session)
+	firstBudget(t, r.session)
 	for _, l := range view[lives](t, r.session, "lifetime") {
 		if strings.HasPrefix(l.Name, "Widget") && l.Alive != 0 {
 			t.Errorf("what the tests made is garbage at the end, and is said to be alive: %+v", l)
 		}
+	}
+}
+
+// firstBudget makes a budget of the session of TestDotnetTest: it has a limit for each test, of what the view of tests has
+// of it, and none of the SDK.
+func firstBudget(t *testing.T, path string) {
+	t.Helper()
+	file := filepath.Join(t.TempDir(), "budget.toml")
+	if r := run(t, "budget", "init", path, "-o", file); r.exit != 0 {
+		t.Fatal(r.stderr)
+	}
+	r := run(t, "check", path, "--budget", file, "--format", "json")
+	var verdicts []pipelineVerdict
+	if err := json.Unmarshal([]byte(r.stdout), &verdicts); err != nil || r.exit != 0 {
+		t.Fatalf("exit code %d, %v: %s%s", r.exit, err, r.stdout, r.stderr)
+	}
+	got, want := map[string]int64{}, map[string]int64{}
+	for _, v := range verdicts {
+		if name, isTest := strings.CutPrefix(v.Limit, "test "); isTest {
+			got[name] = v.Value
+		} else if v.Limit != "your code" && v.Limit != "findings of testhost" && v.Metric != "exit_code" {
+			t.Errorf("%s is limited", v.Limit)
+		}
+	}
+	for _, row := range view[struct {
+		Name  string
+		Bytes int64 `json:"inclusive_bytes"`
+	}](t, path, "tests") {
+		if !strings.HasPrefix(row.Name, "(") {
+			want[row.Name] = row.Bytes
+		}
+	}
+	if d := cmp.Diff(want, got); d != "" {
+		t.Errorf("limits on tests: (-want +got)\n%s", d)
 	}
 }
 

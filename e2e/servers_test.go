@@ -11,7 +11,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/clrprof/clrprof/internal/dotnettest"
+	"github.com/clrprof/clrprof/internal/testkit/dotnettest"
 )
 
 // served is a program to build, and an environment in which builds leave their servers running, as they do by default.
@@ -53,6 +53,7 @@ func newServed(t *testing.T) *served {
 				t.Error(err)
 			}
 			unix.Close(fd)
+			p.s.removeDormant(pid)
 		}
 	})
 	return p
@@ -72,7 +73,8 @@ func (p *served) env() []string {
 	env := slices.DeleteFunc(p.sdk.Env(p.home), func(kv string) bool {
 		return strings.HasPrefix(kv, "MSBUILDDISABLENODEREUSE=") || strings.HasPrefix(kv, "UseSharedCompilation=")
 	})
-	return append(env, "CLRPROF_SHM="+p.s.shm, "TMPDIR="+p.tmp)
+	// A build takes any idle node of the user that has the same salt, and this project wants one of its own.
+	return append(env, "CLRPROF_SHM="+p.s.shm, "TMPDIR="+p.tmp, "MSBUILDNODEHANDSHAKESALT="+p.pipe())
 }
 
 // servers are the processes that builds left running, of this project alone: its home is nobody else's.

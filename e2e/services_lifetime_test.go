@@ -9,7 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"golang.org/x/sys/unix"
 
-	"github.com/clrprof/clrprof/internal/dotnettest"
+	"github.com/clrprof/clrprof/internal/testkit/dotnettest"
 )
 
 // followed is what became of the objects of a type in a session; inHeap are those of the type that the runtime's own walk
@@ -221,7 +221,7 @@ func TestAttachLifetimeEnds(t *testing.T) {
 			s.env = append(s.env, largeBudget)
 			x := s.startServiceWith(r, []string{"--lifetime"})
 			x.do("keep 10")
-			x.do("burn 1000") // now its start is over: events.c
+			x.do("burn 1000") // now its start is over: eventpipe_gc.c
 			killed := x.attach("killed")
 			x.do("gc 0")
 			x.do("gc 0")

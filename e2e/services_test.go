@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -15,7 +16,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"golang.org/x/sys/unix"
 
-	"github.com/clrprof/clrprof/internal/dotnettest"
+	"github.com/clrprof/clrprof/internal/testkit/dotnettest"
 	"github.com/clrprof/clrprof/internal/wire"
 )
 
@@ -41,30 +42,49 @@ func (s *sandbox) startServiceWith(runtime dotnettest.Runtime, flags []string, b
 func (s *sandbox) startServiceOf(command, flags []string) *service {
 	s.t.Helper()
 	x := s.startDormant(command, flags)
-	x.expect("ready")
-	if _, err := fmt.Sscan(x.line(), &x.pid); err != nil {
-		s.t.Fatal(err)
-	}
+	x.ready()
 	return x
 }
 
-// startDormant starts a command whose agent is dormant.
-func (s *sandbox) startDormant(command, flags []string) *service {
+// ready waits until a program that speaks as Steps does says that it is ready, and which process it is.
+func (x *service) ready() {
+	x.t.Helper()
+	x.expect("ready")
+	if _, err := fmt.Sscan(x.line(), &x.pid); err != nil {
+		x.t.Fatal(err)
+	}
+}
+
+// dormantEnv is an environment in which programs have a dormant agent, by clrprof env with these flags.
+func (s *sandbox) dormantEnv(flags ...string) []string {
 	s.t.Helper()
 	printed := s.run(append([]string{"env", "--json", "--shared", s.shm}, flags...)...)
 	var env struct{ Variables map[string]string }
 	if err := json.Unmarshal([]byte(printed.stdout), &env); err != nil {
 		s.t.Fatalf("%v: %s%s", err, printed.stdout, printed.stderr)
 	}
+	out := slices.Clone(s.env)
+	for name, value := range env.Variables {
+		out = append(out, name+"="+value)
+	}
+	return out
+}
+
+// startDormant starts a command whose agent is dormant.
+func (s *sandbox) startDormant(command, flags []string) *service {
+	s.t.Helper()
+	return s.startWith(command, s.dormantEnv(flags...))
+}
+
+// startWith starts a command with an environment.
+func (s *sandbox) startWith(command, env []string) *service {
+	s.t.Helper()
 	cmd := s.command()
 	path, err := exec.LookPath(command[0])
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	cmd.Path, cmd.Args, cmd.Env = path, command, s.env
-	for name, value := range env.Variables {
-		cmd.Env = append(cmd.Env, name+"="+value)
-	}
+	cmd.Path, cmd.Args, cmd.Env = path, command, env
 	return &service{&steps{process: s.startCommand(cmd), pid: cmd.Process.Pid}, s}
 }
 
@@ -80,10 +100,12 @@ func (x *service) attach(name string, flags ...string) *attachment {
 	a := &attachment{session: filepath.Join(x.s.out, name+".clrprof")}
 	a.process = x.s.start(append([]string{"attach", itoa(x.pid), "--no-report", "-f", "-o", a.session}, flags...)...)
 	await(x.t, "attached", func() bool {
-		if a.hasEnded() {
+		ended := a.hasEnded() // a short recording can be over before anybody looks
+		attached := strings.Contains(a.said(), "recording process")
+		if ended && !attached {
 			x.t.Fatalf("attach has ended: %s", a.said())
 		}
-		return strings.Contains(a.said(), "recording process")
+		return attached
 	})
 	return a
 }
@@ -335,10 +357,10 @@ func TestAttachRefused(t *testing.T) {
 
 	bare := s.command()
 	command := s.target(r, "Steps")
-	bare.Path, bare.Args, bare.Env = command[0], command, s.env
+	bare.Path, bare.Args, bare.Env = command[0], command, append(slices.Clone(s.env), "DOTNET_EnableDiagnostics=0")
 	p := s.startCommand(bare)
 	p.expect("ready")
-	s.refused(124, bare.Process.Pid, "without clrprof's agent", "clrprof env")
+	s.refused(124, bare.Process.Pid, "without clrprof's agent", "DOTNET_EnableDiagnostics=0")
 	if err := p.in.Close(); err != nil {
 		t.Fatal(err)
 	}

@@ -12,7 +12,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"golang.org/x/sys/unix"
 
-	"github.com/clrprof/clrprof/internal/dotnettest"
+	"github.com/clrprof/clrprof/internal/capture/probes"
+	"github.com/clrprof/clrprof/internal/testkit/dotnettest"
 	"github.com/clrprof/clrprof/internal/wire"
 )
 
@@ -23,8 +24,32 @@ func (s *sandbox) startServed(runtime dotnettest.Runtime, ways ...way) *service 
 	for _, w := range ways {
 		s.env, options = append(s.env, w.env...), w.options
 	}
+	return s.startSpoken(runtime, dotnettest.Target(s.t, "Served", options))
+}
+
+// startSpoken starts a program that speaks as Steps does.
+func (s *sandbox) startSpoken(runtime dotnettest.Runtime, dll string) *service {
+	s.t.Helper()
 	s.env = append(s.env, "DOTNET_ROOT="+runtime.Root)
-	return s.startServiceOf(runtime.Args(dotnettest.Target(s.t, "Served", options)), nil)
+	return s.startServiceOf(runtime.Args(dll), nil)
+}
+
+// inlining are two ways in which the agent learns what of a target is inlined where: if few methods are recorded the
+// runtime searches, otherwise the agent has followed it.
+var inlining = []struct {
+	name   string
+	target func(t *testing.T, name string) string
+}{
+	{"searched", func(t *testing.T, name string) string { return dotnettest.Target(t, name, dotnettest.Options{}) }},
+	{"followed", func(t *testing.T, name string) string {
+		t.Helper()
+		dll, err := dotnettest.Need(t).Compile([]string{"../testdata/targets/" + name, "../testdata/targets",
+			"../testdata/many"}, "", dotnettest.Options{Name: name})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return dll
+	}},
 }
 
 // truthOf is what a service says there must be of so many rounds.
@@ -48,25 +73,29 @@ func (a *attachment) hasCalls(x *service, rounds int) {
 	}
 }
 
+// recordsCalls records the calls of Served three times, compares each session with what it knows, and ends it.
+func (x *service) recordsCalls(mode string) {
+	x.t.Helper()
+	x.do("rounds 3")
+	for i := range 3 {
+		a := x.attach(fmt.Sprint("calls", i), "--time", "--instrument", mode)
+		x.do("rounds 7")
+		x.detach(a)
+		a.hasCalls(x, 7)
+		x.do("rounds 40")
+	}
+	x.finish()
+}
+
 // TestAttachTime: the calls of a service that runs are those that it knows, again and again.
 func TestAttachTime(t *testing.T) {
 	t.Parallel()
 	for _, r := range dotnettest.NeedRuntimes(t, 5) {
-		for _, mode := range []string{"boundary", "mine"} {
+		for i, mode := range []string{"mine", "boundary"} {
 			t.Run(mode+"/"+r.Name, func(t *testing.T) {
 				t.Parallel()
-				s := newSandbox(t)
-				s.env = append(s.env, "CLRPROF_FEW="+map[string]string{"boundary": "0", "mine": "512"}[mode]) // who has what inlined
-				x := s.startServed(r)
-				x.do("rounds 3")
-				for i := range 3 {
-					a := x.attach(fmt.Sprint("calls", i), "--time", "--instrument", mode)
-					x.do("rounds 7")
-					x.detach(a)
-					a.hasCalls(x, 7)
-					x.do("rounds 40")
-				}
-				x.finish()
+				x := newSandbox(t).startSpoken(r, inlining[i].target(t, "Served"))
+				x.recordsCalls(mode)
 			})
 		}
 	}
@@ -77,12 +106,12 @@ func TestAttachTime(t *testing.T) {
 func TestAttachInlined(t *testing.T) {
 	t.Parallel()
 	for _, r := range dotnettest.NeedRuntimes(t, 5) {
-		for _, few := range []string{"0", "512"} { // the agent knows who has what inlined, or the runtime looks for it
-			t.Run(few+"/"+r.Name, func(t *testing.T) {
+		for _, way := range inlining {
+			t.Run(way.name+"/"+r.Name, func(t *testing.T) {
 				t.Parallel()
 				s := newSandbox(t)
-				s.env = append(s.env, "DOTNET_ROOT="+r.Root, "CLRPROF_FEW="+few, "DOTNET_TieredCompilation=0")
-				x := s.startServiceOf(r.Args(dotnettest.Target(t, "Inlined", dotnettest.Options{})), nil)
+				s.env = append(s.env, "DOTNET_TieredCompilation=0")
+				x := s.startSpoken(r, way.target(t, "Inlined"))
 				x.do("made 40")
 				x.do("sorted 40")
 				x.results("counted 0")
@@ -114,6 +143,37 @@ func TestAttachInlined(t *testing.T) {
 				x.finish()
 			})
 		}
+	}
+}
+
+// TestAttachInlinedFramework: methods of the framework that are recorded, and that a method made at run time has inlined,
+// are named, and have all their other calls.
+func TestAttachInlinedFramework(t *testing.T) {
+	t.Parallel()
+	for _, r := range dotnettest.NeedRuntimes(t, 5) {
+		t.Run(r.Name, func(t *testing.T) {
+			t.Parallel()
+			s := newSandbox(t)
+			s.env = append(s.env, "DOTNET_TieredCompilation=0")
+			x := s.startSpoken(r, inlining[0].target(t, "Inlined"))
+			x.do("framed 10")
+			a := x.attach("framed", "--time", "--include", "System.Version.get_M*", "--include", "Inlined.*")
+			x.do("framed 30")
+			x.detach(a)
+			soundTime(t, a.session)
+			compareCallsByName(t, result{session: a.session}, "f.raw_type = 'System.Version' AND f.raw_name LIKE 'get_M%'",
+				map[string]int64{"get_Major": 30, "get_Minor": 30})
+			type named struct{ Name, Reason string }
+			have := query[named](t, a.session, `SELECT f.raw_name AS name, n.reason FROM function_not_probed n
+				JOIN function f ON f.id = n.function_id WHERE f.raw_type = 'System.Version'`)
+			if d := cmp.Diff([]named{{"get_Major", probes.MadeInline.String()}}, have); d != "" {
+				t.Errorf("(-want +session) %s", d)
+			}
+			if lost := losses(t, a.session); len(lost) != 1 || lost["not_probed"].Events != 1 {
+				t.Errorf("lost: %v", lost)
+			}
+			x.finish()
+		})
 	}
 }
 

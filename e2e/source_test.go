@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/clrprof/clrprof/internal/dotnettest"
+	"github.com/clrprof/clrprof/internal/testkit/dotnettest"
 )
 
 // TestSourceFromSymbols: a recorded program's source is shown when its file is gone, or another one, if the symbols

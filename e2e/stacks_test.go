@@ -12,8 +12,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/clrprof/clrprof/internal/dotnettest"
 	"github.com/clrprof/clrprof/internal/session"
+	"github.com/clrprof/clrprof/internal/testkit/dotnettest"
 )
 
 // oracle builds the agent with the variants of agent/test/oracle.c.

@@ -5,10 +5,10 @@ import (
 	"strconv"
 	"testing"
 
-	"github.com/clrprof/clrprof/internal/dotnettest"
+	"github.com/clrprof/clrprof/internal/testkit/dotnettest"
 )
 
-// rowsOfThreads is how many threads of a process have rows of their own (agent/src/thread_sets.c, MAX_OWN_IDS).
+// rowsOfThreads is how many threads of a process have rows of their own (agent/src/threads/thread_sets.c, MAX_OWN_IDS).
 const rowsOfThreads = 1000
 
 // ofTheRuntimes is how many threads without a name the runtime begins for itself meanwhile: to compile again, to

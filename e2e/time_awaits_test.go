@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"github.com/clrprof/clrprof/internal/cli"
-	"github.com/clrprof/clrprof/internal/dotnettest"
+	"github.com/clrprof/clrprof/internal/testkit/dotnettest"
 )
 
 // awaitedTruth is a row of what TimeAwaits knows of an async method.

@@ -6,8 +6,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/clrprof/clrprof/internal/cpucounter"
-	"github.com/clrprof/clrprof/internal/dotnettest"
+	"github.com/clrprof/clrprof/internal/capture/cpucounter"
+	"github.com/clrprof/clrprof/internal/testkit/dotnettest"
 )
 
 // cpuTruth is what the target CpuCounters asked the kernel: for a function what was counted within its calls, or around

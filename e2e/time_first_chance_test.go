@@ -4,7 +4,7 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/clrprof/clrprof/internal/dotnettest"
+	"github.com/clrprof/clrprof/internal/testkit/dotnettest"
 )
 
 // TestTimeFirstChance compares the calls of a program with what it knows of them, of which most are made by handlers of

@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/clrprof/clrprof/internal/dotnettest"
+	"github.com/clrprof/clrprof/internal/testkit/dotnettest"
 )
 
 // TestTimeInstrument: whatever else is recorded, the calls of the program's own functions are the same; of the

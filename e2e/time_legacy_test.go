@@ -8,9 +8,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/clrprof/clrprof/internal/dotnettest"
-	"github.com/clrprof/clrprof/internal/programs"
 	"github.com/clrprof/clrprof/internal/session"
+	"github.com/clrprof/clrprof/internal/testkit/dotnettest"
+	"github.com/clrprof/clrprof/internal/testkit/programs"
 )
 
 // legacy makes .NET 9 deliver exceptions as the runtimes before it do, in native code. .NET 10 has no such setting any

@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/clrprof/clrprof/internal/dotnettest"
+	"github.com/clrprof/clrprof/internal/testkit/dotnettest"
 )
 
 // listedFunction is what list-functions says of a function.

@@ -4,8 +4,8 @@ import (
 	"math"
 	"testing"
 
-	"github.com/clrprof/clrprof/internal/dotnettest"
 	"github.com/clrprof/clrprof/internal/session"
+	"github.com/clrprof/clrprof/internal/testkit/dotnettest"
 )
 
 // TestTimeOfNothing calls a function without code ten million times: without what the probes add, its own time is

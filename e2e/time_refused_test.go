@@ -6,8 +6,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/clrprof/clrprof/internal/dotnettest"
-	"github.com/clrprof/clrprof/internal/probes"
+	"github.com/clrprof/clrprof/internal/capture/probes"
+	"github.com/clrprof/clrprof/internal/testkit/dotnettest"
 )
 
 // jumpingProgram makes a function that leaves by a jmp, which C# does not write, and calls it until it is compiled anew.

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/clrprof/clrprof/internal/dotnettest"
+	"github.com/clrprof/clrprof/internal/testkit/dotnettest"
 )
 
 // sharedMethods are generic methods whose code all reference types share, and sharedThreads threads call each of them

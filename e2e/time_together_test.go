@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/clrprof/clrprof/internal/dotnettest"
+	"github.com/clrprof/clrprof/internal/testkit/dotnettest"
 )
 
 // TestTimeAndMemory records allocations, the ends of objects and times in one run: what is said of allocations is as

@@ -14,9 +14,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"golang.org/x/sys/unix"
 
-	"github.com/clrprof/clrprof/internal/dotnettest"
+	"github.com/clrprof/clrprof/internal/capture/steer"
 	"github.com/clrprof/clrprof/internal/session"
-	"github.com/clrprof/clrprof/internal/steer"
+	"github.com/clrprof/clrprof/internal/testkit/dotnettest"
 	"github.com/clrprof/clrprof/internal/wire"
 )
 

@@ -7,9 +7,9 @@ import (
 	"testing"
 
 	"github.com/clrprof/clrprof/internal/analysis"
-	"github.com/clrprof/clrprof/internal/dotnettest"
-	"github.com/clrprof/clrprof/internal/report"
+	"github.com/clrprof/clrprof/internal/present/report"
 	"github.com/clrprof/clrprof/internal/session"
+	"github.com/clrprof/clrprof/internal/testkit/dotnettest"
 )
 
 // timeOnly are the flags of most recordings here: calls are seen by probes in IL where that can be. boundaryHooks: by
@@ -47,6 +47,7 @@ func TestTimeCalls(t *testing.T) {
 		{[]string{"TimeCalls", "300", "1", "400"}, []way{timeTiered, timeOptimized, timeDebug, timeTier0, timeNoPGO,
 			timeNoR2R, timeHurried, timeServer}},
 		{[]string{"TimeExceptions", "20"}, []way{timeTiered, timeOptimized, timeDebug, timeTier0, timeHurried}},
+		{[]string{"Unwinds"}, []way{timeTiered}},
 		{[]string{"TimeCalls", "1000", "16", "1000"}, []way{timeTiered, timeOptimized}},
 		{[]string{"TimeEmpty", "wide"}, []way{timeTiered, timeOptimized}},
 		{[]string{"TimeEmpty", "recursive", "100000"}, []way{timeHurried, timeDebug}},

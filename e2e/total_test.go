@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/clrprof/clrprof/internal/dotnettest"
+	"github.com/clrprof/clrprof/internal/testkit/dotnettest"
 )
 
 // moment is a process and the length of the array that marks a moment in it.

@@ -4,9 +4,10 @@ import (
 	"os"
 	"os/exec"
 	"regexp"
+	"strings"
 	"testing"
 
-	"github.com/clrprof/clrprof/internal/dotnettest"
+	"github.com/clrprof/clrprof/internal/testkit/dotnettest"
 )
 
 // TestUnseen: .NET processes that no agent tells of are named with the reason, also if they live for a tenth of a second.
@@ -49,6 +50,10 @@ func TestUnseen(t *testing.T) {
 					FROM loss l JOIN process p ON p.id = l.process_id WHERE p.name = 'Cleared'`)
 				if len(got) != 1 || got[0] != (row{said[1], of.reason}) {
 					t.Errorf("%+v, want process %s, %s", got, said[1], of.reason)
+				}
+				want := "1 process of .NET was not recorded, and nothing that it did is shown here: Cleared (" + said[1]
+				if first := run(t, "report", r.session).stdout; !strings.HasPrefix(first, want) {
+					t.Errorf("the summary does not begin with %q:\n%s", want, first)
 				}
 			})
 		}

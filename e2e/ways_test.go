@@ -11,7 +11,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/clrprof/clrprof/internal/dotnettest"
+	"github.com/clrprof/clrprof/internal/testkit/dotnettest"
 )
 
 // TestWaysToStart starts one program in every way in which .NET programs are started; its truth is always the same.
@@ -110,7 +110,7 @@ func TestSurroundings(t *testing.T) {
 			t.Errorf("%v: exit code %d, %q, want %q", tt.args, r.exit, r.stdout, tt.want)
 		}
 		for _, part := range []string{"runtime " + in.Newest().Name, "losses     0", "Where your code allocates most",
-			"clrprof report " + path + " calltree"} {
+			"clrprof report " + path + " callers"} {
 			if !strings.Contains(r.stderr, part) {
 				t.Errorf("%v: the report has no %q:\n%s", tt.args, part, r.stderr)
 			}

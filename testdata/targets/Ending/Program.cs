@@ -3,6 +3,9 @@
 //   host          a host is told to stop, and its services are disposed of
 //   signal        SIGTERM comes, and a handler of it clears what is kept and lets Main return
 //   other-host    a host stops, and another one is made and stops: the program goes on in between
+//   return        Main returns, and a handler of ProcessExit clears what is kept
+//   exit          Environment.Exit is called, and the same handler
+//   terminated    SIGTERM comes, which the program does not handle, and the same handler
 //
 // Before the end it makes objects that die, and, while it ends, some more that die, and some that are kept. It is compiled for
 // .NET 8 or later.
@@ -41,16 +44,31 @@ namespace Ending
         static readonly List<object> last = new List<object>();
         static readonly ManualResetEventSlim ended = new ManualResetEventSlim();
 
+        const int Collections = 400; // by then the profiler has its session of events, whose end comes before handlers of ProcessExit
+
         static int Main(string[] args)
         {
+            for (int i = 0; i < Collections; i++)
+                GC.Collect(0);
             Fill();
             Collect();
             Drop();
             Collect();
             if (args[0] != "other-host")
                 Forget();
+            if (args[0] == "return" || args[0] == "exit" || args[0] == "terminated")
+                AppDomain.CurrentDomain.ProcessExit += (sender, e) => LetGo();
             switch (args[0])
             {
+                case "return":
+                    return 3;
+                case "exit":
+                    Environment.Exit(3);
+                    return 1;
+                case "terminated":
+                    Terminate();
+                    Thread.Sleep(Timeout.Infinite);
+                    return 1;
                 case "signal":
                     return Signalled();
                 case "host":
@@ -117,10 +135,15 @@ namespace Ending
                 LetGo();
                 ended.Set();
             });
-            using Process kill = Process.Start("kill", Environment.ProcessId.ToString());
-            kill.WaitForExit();
+            Terminate();
             ended.Wait();
             return 3;
+        }
+
+        static void Terminate()
+        {
+            using Process kill = Process.Start("kill", Environment.ProcessId.ToString());
+            kill.WaitForExit();
         }
 
         static void Host()

@@ -1,12 +1,11 @@
-// Finalizers DIRECTORY END [WAIT]: leaves garbage of each kind that a finalizer can do harm with, and ends; with WAIT, once
-// somebody listens to the runtime's events.
+// Finalizers DIRECTORY END [COLLECTIONS]: leaves garbage of each kind that a finalizer can do harm with, and ends; before, it
+// has so many collections, in the first few of which the agent begins its session of events.
 //
 // .NET runs no finalizer at the end of a program. The directory stays empty, but for a file that was not flushed: each
 // finalizer that runs leaves a file with its name there. What no finalizer has is garbage like any other.
 
 using System;
 using System.Collections.Generic;
-using System.Diagnostics.Tracing;
 using System.IO;
 using System.Runtime.CompilerServices;
 using System.Runtime.InteropServices;
@@ -51,8 +50,8 @@ namespace Finalizers
             Directory = args[0];
             GC.Collect(); // the agent listens to collections from the first one on
             Churn();
-            while (args.Length > 2 && !IsListenedTo())
-                Thread.Yield();
+            for (int i = 0; args.Length > 2 && i < int.Parse(args[2]); i++)
+                GC.Collect(0);
             GC.Collect();
             for (int i = 0; i < Each; i++)
             {
@@ -84,14 +83,6 @@ namespace Finalizers
                 for (int n = 0; n < 100; n++)
                     Kept.Add(new byte[2000]);
             Kept.Clear();
-        }
-
-        static bool IsListenedTo()
-        {
-            foreach (EventSource source in EventSource.GetSources())
-                if (source.Name == "Microsoft-Windows-DotNETRuntime")
-                    return source.IsEnabled();
-            return false;
         }
 
         [MethodImpl(MethodImplOptions.NoInlining)]

@@ -26,6 +26,10 @@ namespace LifetimeStatics
     sealed class ByGenericStruct : Held { }
     sealed class ByThread : Held { }
     sealed class ByOtherThread : Held { }
+    sealed class ByGenericThread : Held { }
+    sealed class BySecondOfThread : Held { }
+    sealed class ByBoxOfThread : Held { }
+    sealed class ByOtherGenericThread : Held { }
     sealed class ByLazy : Held { }
     sealed class ByProperty : Held { }
     sealed class ByCollectible : Held { }
@@ -70,6 +74,12 @@ namespace LifetimeStatics
         public static Held First, Second;
         public static T Own;
         public static Of<T> Boxed;
+        [ThreadStatic] public static int CountOfThread;
+        [ThreadStatic] public static Held PerThread, Next;
+    }
+    class GenericOfThreads<T> // has none but those of threads
+    {
+        [ThreadStatic] public static Of<T> Boxed;
     }
     class Base { public static ByBase Inherited; }
     class Derived : Base { }
@@ -158,8 +168,16 @@ namespace LifetimeStatics
             Holder.PerThread = new ByThread();
             new Thread(Wait) { IsBackground = true, Name = "other" }.Start();
             ready.WaitOne();
+            Generic<string>.PerThread = new ByGenericThread();
+            Generic<int[]>.Next = new BySecondOfThread();
+            Generic<int>.CountOfThread = 3;
+            GenericOfThreads<ByBoxOfThread>.Boxed.Value = new ByBoxOfThread();
             Say(typeof(ByThread), "LifetimeStatics.Holder.PerThread");
             Say(typeof(ByOtherThread), "LifetimeStatics.Holder.PerThread");
+            Say(typeof(ByGenericThread), "LifetimeStatics.Generic<string>.PerThread");
+            Say(typeof(ByOtherGenericThread), "LifetimeStatics.Generic<string>.PerThread");
+            Say(typeof(BySecondOfThread), "LifetimeStatics.Generic<int[]>.Next");
+            Say(typeof(ByBoxOfThread), "LifetimeStatics.GenericOfThreads<LifetimeStatics.ByBoxOfThread>.Boxed", "LifetimeStatics.Of<LifetimeStatics.ByBoxOfThread>");
         }
 
         static void Wait()
@@ -170,7 +188,11 @@ namespace LifetimeStatics
         }
 
         [MethodImpl(MethodImplOptions.NoInlining)]
-        static void SetOther() => Holder.PerThread = new ByOtherThread();
+        static void SetOther()
+        {
+            Holder.PerThread = new ByOtherThread();
+            Generic<string>.PerThread = new ByOtherGenericThread();
+        }
 
         /// <summary>Fields that the compiler makes.</summary>
         [MethodImpl(MethodImplOptions.NoInlining)]

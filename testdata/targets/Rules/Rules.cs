@@ -1,8 +1,9 @@
 // For each rule a function that breaks it, and one that does the same work and does not. The functions are named after the
 // ids of the rules. Arguments: broken (all that break rules about objects and collections), sound (all that do not), time
 // (both, of the rules about time), pauses (of which too much of the time is collections), buffered (that reads and
-// writes files, and not in small pieces), deserved and alike (three of each: Deserved.cs, Alike.cs), or waits and idle (the
-// same of rules about time: Waits.cs).
+// writes files, and not in small pieces), deserved and alike (three of each: Deserved.cs, Alike.cs), names (framework code
+// that only has the names: AlikeNames.cs), waits and idle (deserved and alike of rules about time: Waits.cs), or counted and
+// pieces (what the program and its runtime count of what rules about a whole program say: Counted.cs).
 using System;
 using System.Collections.Generic;
 using System.Diagnostics;
@@ -31,6 +32,9 @@ static class Program
             case "pauses": Breaks.GCTime(); break;
             case "deserved": Deserved.All(); break;
             case "alike": Alike.All(); break;
+            case "names": AlikeNames.All(); break;
+            case "counted": Counted.All(); break;
+            case "pieces": Counted.Pieces(); break;
             case "buffered": Keeps.SmallReads(); Keeps.SmallWrites(); break;
             default: return 2;
         }
@@ -311,6 +315,7 @@ static class Breaks
     public static void GCTime()
     {
         Collect((collected, pauses, elapsed) => pauses * 4 < elapsed && collected < 1_000);
+        Console.WriteLine("gc-time " + GC.CollectionCount(0));
     }
 
     static void Collect(Func<int, TimeSpan, TimeSpan, bool> goOn)

@@ -12,6 +12,8 @@
 //   load N       N threads allocate, collect, and start short threads that allocate, until calm
 //   calm 0       no thread does any more; prints how many objects of the type Load they have allocated
 //   full 0       print how many full garbage collections there have been
+//   kind 0       collect, in the background if the runtime may; prints "background" or "blocking" (.NET 5 and later)
+//   child 0      run the program true, and wait for it
 //   end          print what is known, and end
 // First it prints "ready" and its process id.
 
@@ -19,6 +21,7 @@ using System;
 using System.Collections.Generic;
 using System.Diagnostics;
 using System.IO;
+using System.Reflection;
 using System.Runtime.CompilerServices;
 using System.Threading;
 
@@ -93,6 +96,11 @@ namespace Steps
                     break;
                 case "full": Console.WriteLine(GC.CollectionCount(2)); break;
                 case "gc": GC.Collect(n); break;
+                case "kind": Console.WriteLine(KindOfCollection()); break;
+                case "child":
+                    using (var child = Process.Start("true"))
+                        child.WaitForExit();
+                    break;
                 case "burn": Burn(n); break;
                 case "open":
                     for (int i = 0; i < n; i++)
@@ -108,6 +116,22 @@ namespace Steps
                     break;
                 default: throw new ArgumentException(words[0]);
             }
+        }
+
+        // The numbers of the last collection of generation 2 of both kinds: GC.GetGCMemoryInfo(GCKind), which .NET Core 3.1 has not.
+        static string KindOfCollection()
+        {
+            Type kind = typeof(GC).Assembly.GetType("System.GCKind");
+            MethodInfo ask = typeof(GC).GetMethod("GetGCMemoryInfo", new[] { kind });
+            Func<string, long> last = name =>
+            {
+                object memory = ask.Invoke(null, new[] { Enum.Parse(kind, name) });
+                return (long)memory.GetType().GetProperty("Index").GetValue(memory);
+            };
+            long background = last("Background"), blocking = last("FullBlocking");
+            GC.Collect(2, GCCollectionMode.Forced, false);
+            SpinWait.SpinUntil(() => last("Background") > background || last("FullBlocking") > blocking);
+            return last("Background") > background ? "background" : "blocking";
         }
 
         static void AllocateUntilCalm()
