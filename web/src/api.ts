@@ -13,6 +13,8 @@ export type Row = {
 export type Sheet = {
   view: string; is_tree: boolean; columns: Column[]; shown: string[]; order: string; total: number; offset: number;
   rows: Row[]; notes: string[]; losses: string[]; short?: string; command?: string;
+  /** Over how many threads the elapsed times that it shows are added up. */
+  threads?: number;
 };
 export type Summary = {
   facts: [string, string][]; findings: { text: string; link: Link | null }[]; sections: (Sheet & { key: string; title: string })[];

@@ -3,7 +3,7 @@ import { get } from "./api";
 import type { Session } from "./api";
 import { Command, copy, Failed, useLoad, Waiting } from "./parts";
 import { change, param, viewAddress } from "./state";
-import { Rows } from "./table";
+import { nameText, Rows } from "./table";
 import { tsv } from "./tsv";
 import { chosenText, hasPercents, rowCount, titled } from "./units";
 
@@ -26,7 +26,7 @@ export function CompareView({ session }: { session: Session }) {
       <p>{value.note}</p>
       {value.total > value.rows.length ? <p class="hint cut">The first {value.rows.length.toLocaleString("en")} of {value.total.toLocaleString("en")} rows are shown; the command below has them all.</p> : null}
       <div class={loading ? "stale" : ""}>
-        <Rows total={value.rows.length} label="comparison" role="table" minWidth={640} grid={`minmax(220px, 4fr) 150px 120px ${hasPercents() ? "84px " : ""}120px 120px minmax(110px, 2fr)`}
+        <Rows total={value.rows.length} label="comparison" role="table" minWidth="640px" grid={`minmax(clamp(170px, 30vw, 220px), 4fr) clamp(50px, 12vw, 150px) 120px ${hasPercents() ? "84px " : ""}120px 120px minmax(110px, 2fr)`}
           head={<div class="row head" role="row">{["Name", "", ...shown.map((c) => ["Difference", "%", "Older", "This one"][c]).map((t) => t === "%" ? t : titled(t, kinds[value.unit] ?? "")), "Module"].map((t, i) => <span key={i} role="columnheader" class={i > 1 && i < 2 + shown.length ? "number" : ""}>{t || <span class="hidden">bar</span>}</span>)}</div>}>
           {(from, to) => value.rows.slice(from, to).map((r, k) => {
             const t = value.texts[from + k], text = (c: number) => r[c] === null ? t[c] : differenceText(value.unit, c, Number(r[c])) ?? t[c], delta = Number(r[0]), share = Math.abs(delta) / most * 50;
@@ -57,7 +57,7 @@ const more: Record<string, string> = { functions: "callers", calltree: "callers"
 
 function Name({ of, columns, texts, short }: { of: string; columns: string[]; texts: string[]; short: string }) {
   const text = (column: string) => texts[columns.indexOf(column)] ?? "";
-  const name = text("name"), title = text("stack") || name;
-  if (of === "lines") return <span title={title}>{short}:{text("line")}</span>;
-  return more[of] ? <a title={title} href={viewAddress(more[of], { argument: name })}>{short}</a> : <span title={title}>{short}</span>;
+  const name = text("name"), was = text("baseline_name"), title = (text("stack") || name) + (was && was !== name ? ` (was ${was})` : "");
+  if (of === "lines") return <span title={title}>{nameText(short + ":" + text("line"))}</span>;
+  return more[of] ? <a title={title} href={viewAddress(more[of], { argument: name })}>{nameText(short)}</a> : <span title={title}>{nameText(short)}</span>;
 }

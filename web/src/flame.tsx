@@ -6,11 +6,11 @@ import { isFile } from "./offline";
 import { nowAndBefore, older, paint } from "./paint";
 import type { Paint } from "./paint";
 import { fittingName } from "./names";
-import { Command, copy, Failed, Sentences, ShapeOfFile, useParts, Waiting } from "./parts";
+import { Command, copy, Failed, Folded, Sentences, ShapeOfFile, useParts, Waiting } from "./parts";
 import { addTerm, change, logicalFlame, param, theme } from "./state";
 import { linkAddress } from "./table";
 import { color } from "./timeline";
-import { format, formatCount, formatPercent, hasPercents, inPercent } from "./units";
+import { format, formatCount, formatPercent, hasPercents, inPercent, overThreads } from "./units";
 import { byName, decode, find, hiddenName, hit, pathOf, search, walk } from "./walk";
 import type { Frames, Matches } from "./walk";
 
@@ -65,6 +65,8 @@ export function FlameView({ session }: { session: Session }) {
     <div class="tools">
       <label>by <select id="metric" value={metric?.key} onChange={(e) => change({ metric: e.currentTarget.value, at: "" })}>
         {options.map((m) => <option key={m.key} value={m.key} title={m.about}>{m.title}</option>)}</select></label>
+      <label>search <input id="find" type="search" value={param("find")} placeholder="part of a name" onInput={(e) => change({ find: e.currentTarget.value }, true)} /></label>
+      <Folded>
       {diff || shaped || !session.colors.length ? null : <label>colours <select id="color" value={color} onChange={(e) => change({ color: e.currentTarget.value }, true)}>
         {["", ...session.colors].map((c) => <option key={c} value={c}>{colorTitles[c]}</option>)}</select></label>}
       {session.compared?.length ? <label>differences <select id="diff" value={diff} onChange={(e) => change({ diff: e.currentTarget.value, at: "" })}>
@@ -74,10 +76,10 @@ export function FlameView({ session }: { session: Session }) {
       <label><input type="checkbox" checked={!!up} onChange={() => change({ up: up ? "" : "1", at: "" })} /> bottom-up</label>
       <label><input type="checkbox" checked={!!param("flip")} onChange={() => change({ flip: param("flip") ? "" : "1" })} /> flames (root below)</label>
       {isFile ? null : <Shape session={session} />}
-      <label>search <input id="find" type="search" value={param("find")} placeholder="part of a name" onInput={(e) => change({ find: e.currentTarget.value }, true)} /></label>
+      </Folded>
     </div>
     {isFile ? <ShapeOfFile has={`the call tree from above and from below, by ${formatCount(Math.min(session.metrics.length, mostMetrics))} of ${formatCount(session.metrics.length)} metrics`} /> : null}
-    {value && !error ? <p class="about">{value.f.metric.title}: {value.f.metric.about}</p> : null}
+    {value && !error ? <p class="about">{value.f.metric.title}: {value.f.metric.about} {overThreads(value.f.threads)}</p> : null}
     {value?.f.notes.length ? <Sentences list={value.f.notes} kind="notes" /> : null}
     {error ? <Failed error={error} /> : value && f ? f.count ? <Graph key={value.tree} f={f} up={value.up} stale={loading} partial={partial} /> : <p class="hint">Nothing to show: no frame has any of this.</p> : <Waiting got={got} />}
   </section>;

@@ -1,6 +1,6 @@
 // The keys of the page, in one table, which the overlay shows.
 import { signal } from "@preact/signals";
-import { useEffect } from "preact/hooks";
+import { useEffect, useLayoutEffect, useRef } from "preact/hooks";
 import { back, change, param, toggleMyCode, undo, viewAddress, visit } from "./state";
 
 export const help = signal(false);
@@ -17,7 +17,7 @@ function folded(): boolean {
 }
 
 export const keys: { key: string; what: string; run: () => void }[] = [
-  { key: "?", what: "show or hide these keys", run: () => { help.value = !help.value; } },
+  { key: "?", what: "show or hide these keys", run: () => { if (help.value) document.querySelector("dialog")?.close(); else help.value = true; } },
   { key: "/", what: "search", run: () => focus("find") },
   { key: "1", what: "overview", run: to("overview") },
   { key: "2", what: "flame graph", run: to("flame") },
@@ -42,7 +42,7 @@ export const keys: { key: string; what: string; run: () => void }[] = [
   { key: "r", what: "call tree: begin with the chosen function", run: () => tell("roothere") },
   { key: "j", what: "just my code, or all of it", run: toggleMyCode },
   { key: "u", what: "undo the last change of the filters", run: undo },
-  { key: "Escape", what: "one step back", run: () => { if (help.value) help.value = false; else if (!folded()) back(); } },
+  { key: "Escape", what: "close what is open, or one step back", run: () => { if (!folded()) back(); } },
 ];
 
 const other: Record<string, string> = { w: "+", s: "-", "=": "+" };
@@ -52,8 +52,10 @@ export function useKeys() {
     const on = (e: KeyboardEvent) => {
       const t = e.target as HTMLElement;
       if (e.ctrlKey || e.metaKey || e.altKey) return;
+      // The keys are those of the dialog; it is closed before its event of that comes.
+      if (help.value && document.querySelector("dialog")?.open && e.key !== "?") return;
       if (/^(INPUT|TEXTAREA|SELECT)$/.test(t.tagName)) {
-        if (e.key === "Escape") t.blur();
+        if (e.key === "Escape" && !folded()) t.blur();
         return;
       }
       const found = keys.find((k) => k.key === (other[e.key] ?? e.key));
@@ -65,9 +67,14 @@ export function useKeys() {
 }
 
 export function Help() {
-  if (!help.value) return null;
-  return <div class="overlay" role="dialog" aria-label="Keys" onClick={() => { help.value = false; }}>
+  const box = useRef<HTMLDialogElement>(null), isOpen = help.value;
+  // With the focus in it, which goes back when it is closed; before another key can come, which would be the page's.
+  useLayoutEffect(() => { if (isOpen) box.current?.showModal(); }, [isOpen]);
+  if (!isOpen) return null;
+  const close = () => { help.value = false; };
+  return <dialog class="overlay" ref={box} aria-label="Keys" onClose={close} onClick={() => box.current?.close()}>
     <div><h2>Keys</h2><dl>{keys.map((k) => <div key={k.key}><dt><kbd>{k.key}</kbd></dt><dd>{k.what}</dd></div>)}</dl>
-      <p>In tables and trees arrows move, → and ← open and close, Enter follows; Shift with ← or → on the head of a column moves it.</p></div>
-  </div>;
+      <p>In tables and trees arrows move, → and ← open and close, Enter follows; Shift with ← or → on the head of a column moves it.</p>
+      <form method="dialog"><button>Close</button></form></div>
+  </dialog>;
 }

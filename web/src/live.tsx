@@ -6,7 +6,7 @@ import { Failed } from "./parts";
 import { theme } from "./state";
 import type { CounterPoints } from "./api";
 import { clean } from "./table";
-import { axes, bands, bytes, color, counted, counterText, lines, usual } from "./timeline";
+import { axes, bands, bytes, color, counted, counterText, counterWords, lines, usual } from "./timeline";
 import { formatBytes, formatCount, formatDuration, formatTime } from "./units";
 
 // The messages are documented in docs/live.md.
@@ -142,7 +142,7 @@ export function LiveView() {
   }, [comebacks.value]);
   const m = recording.last;
   if (!m) return error ? <Failed error={error} /> : <p class="waiting" role="status">Waiting for the program…</p>;
-  const hasTime = m.mode.includes("time"), hasMemory = m.mode !== "time";
+  const modes = m.mode.split(","), hasTime = modes.includes("time"), hasMemory = m.mode !== "time"; // "lifetime" is not "time"
   const measure = chosen || (hasMemory ? "bytes" : "calls");
   const measures: [Measure, string][] = [...(hasMemory ? [["bytes", "bytes"], ["allocations", "objects"]] as [Measure, string][] : []), ...(hasTime ? [["calls", "calls"]] as [Measure, string][] : [])];
   return <div class="overview live" data-id={m.id}>
@@ -198,7 +198,7 @@ function Counters({ list, chosen, choose, leftOut }: { list: CounterPoints[]; ch
     <table class="now"><thead><tr><th scope="col">Name</th><th scope="col">Lately</th><th scope="col">Now</th></tr></thead>
       <tbody>{list.map((c) => {
         const points = counted(c).data[1] as number[];
-        return <tr key={c.name}><td title={c.about}><button type="button" aria-pressed={c.name === chosen} onClick={() => choose(c.name)}>{c.name}</button></td>
+        return <tr key={c.name}><td title={c.name}><button type="button" aria-pressed={c.name === chosen} onClick={() => choose(c.name)}>{counterWords(c)}</button></td>
           <td><Small values={points.filter((_, i) => i % 2 === 1).slice(-smallPoints)} /></td><td>{points.length ? counterText(c)(points[points.length - 1]) : "–"}</td></tr>;
       })}</tbody></table>
     {leftOut ? <p class="hint">{formatCount(leftOut)} more are sampled, and are in the session.</p> : null}
@@ -244,7 +244,7 @@ function Charts({ recording, id, memory, time, counter, dark }: { recording: Rec
 function draw(host: HTMLElement, recording: Recording, title: string, axis: (n: number) => string, series: uPlot.Series[], data: () => uPlot.AlignedData): Drawn {
   const chart = new uPlot({
     title, width: host.clientWidth, height: series.length > 1 ? 150 : 110, scales: { x: { time: false, range: () => [recording.at[0] ?? 0, (recording.last?.end_ns ?? 1e9) / 1e9] }, y: { range: (_u, _min, max) => [0, max > 0 ? max * 1.05 : 1] } },
-    cursor: { drag: { x: false, y: false }, sync: { key: "live" } }, legend: { show: series.length > 1, live: true }, axes: axes(axis, true), hooks: { drawClear: [(u) => bands(u, recording.paused())], draw: [(u) => lines(u, recording.marks)] },
+    cursor: { drag: { x: false, y: false }, sync: { key: "live" } }, legend: { show: series.length > 1, live: true }, axes: axes(axis), hooks: { drawClear: [(u) => bands(u, recording.paused())], draw: [(u) => lines(u, recording.marks)] },
     series: [{ label: "time", value: (_u, v) => v == null ? "–" : v.toFixed(1) + " s" }, ...series],
   }, data(), host);
   return { chart, data };
@@ -270,7 +270,7 @@ function heap(host: HTMLElement, recording: Recording): Drawn {
     return [order.map((i) => ends[i]), ...lists] as uPlot.AlignedData;
   };
   const series = generations.map(([label, stroke], i): uPlot.Series => ({
-    label, stroke: color(stroke), fill: color(stroke), width: 1, paths: uPlot.paths.stepped!({ align: 1 }), points: { show: false },
+    label, stroke: color(stroke), fill: color(stroke), width: 1, paths: uPlot.paths.stepped!({ align: 1 }), points: { show: () => recording.gcs.length === 1, size: 7 },
     value: (u, v, _s, at) => v == null || at == null ? "–" : formatBytes(v - (i + 2 < u.data.length ? u.data[i + 2][at] ?? 0 : 0)),
   }));
   return draw(host, recording, "Heap after each collection", bytes, series, sums);

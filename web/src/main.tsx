@@ -18,6 +18,8 @@ import { SqlView } from "./sql";
 import { addTerm, codeLevels, type CodeLevel, earlier, follow, hasAsync, isMyCode, param, params, removeTerm, selectionFlags, setCodeLevel, setTheme, spans, theme, titleOf, toggleMyCode, undo, used, view, viewAddress } from "./state";
 import { TreeView } from "./tree";
 import { ticksPerSecond } from "./units";
+import { watchEdges } from "./edges";
+import { Whole } from "./whole";
 
 type Entry = { name: string; when?: (s: Session) => boolean };
 
@@ -54,7 +56,7 @@ function Chips({ session }: { session?: Session }) {
   const chips = valued.flatMap((flag) => params().getAll(flag).map((value) => ({ flag, value })));
   const marks = session?.marks ?? [];
   const known = [...new Set([...(kind === "mark" ? marks.flatMap((m, i) => [...(marks[i + 1] ? [`${m}..${marks[i + 1]}`] : []), m + "..", ".." + m]) : []), ...used(kind)])];
-  return <div class="chips" aria-label="What is shown">
+  return <div class="chips" role="group" aria-label="What is shown">
     {chips.map(({ flag, value }) => <span class="chip" key={flag + value}><small>{flag}</small> {value}
       <button type="button" aria-label={`remove ${flag} ${value}`} onClick={() => removeTerm(flag, value)}>×</button></span>)}
     <form onSubmit={(e) => {
@@ -115,6 +117,7 @@ function App() {
     {session && !session.live ? <Nav session={session} /> : <nav aria-label="Views" />}
     <main id="content" tabIndex={-1}><Gone />{session?.live ? <Guard><LiveView /></Guard> : error ? <Failed error={error} /> : session ? <Guard key={view.value}><Body session={session} /></Guard> : <Waiting />}</main>
     <Help />
+    <Whole />
     <div class="said" role="status" aria-live="polite">{said.value}</div>
   </div>;
 }
@@ -126,4 +129,5 @@ document.addEventListener("securitypolicyviolation", (e) => {
   document.documentElement.dataset.refused = refused.join("; ");
 });
 
+watchEdges();
 render(<App />, document.getElementById("app")!);

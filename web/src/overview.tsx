@@ -73,6 +73,12 @@ const definitions: Record<string, string> = {
   pauses: "How long threads were stopped.", elapsed: "Time on the clock.", collections: "Garbage collections.",
 };
 
+/** How much is missing; if nothing is, what is not exact instead. */
+function Losses({ text }: { text: string }) {
+  const [, inexact] = /^none; (.*)$/.exec(text) ?? [], isNone = text === "0" || inexact !== undefined;
+  return <div class={"fact" + (isNone ? "" : " lost")} title={definitions.losses}><small>losses</small><strong>{isNone ? "none" : text}</strong>{inexact ? <span>{inexact}</span> : null}</div>;
+}
+
 function Facts({ facts }: { facts: [string, string][] }) {
   const main = facts.filter(([key]) => large.includes(key));
   const losses = facts.find(([key]) => key === "losses");
@@ -82,7 +88,7 @@ function Facts({ facts }: { facts: [string, string][] }) {
       const [, first, rest] = /^(.*?)(?:, |: | (?=\())(.*)$/.exec(text) ?? ["", text, ""];
       return <div class="fact" key={key} title={definitions[key]}><small>{key}</small><strong>{first}</strong>{rest ? <span>{rest.replace(/^\(([^()]*)\)/, "$1")}</span> : null}</div>;
     })}
-    {losses ? <div class={"fact" + (losses[1].startsWith("0") ? "" : " lost")} title={definitions.losses}><small>losses</small><strong>{losses[1] === "0" ? "none" : losses[1]}</strong></div> : null}
+    {losses ? <Losses text={losses[1]} /> : null}
     <details><summary>More about this run</summary><dl>{others.map(([key, text]) => <div key={key}><dt>{key}</dt><dd>{text}</dd></div>)}</dl></details>
   </section>;
 }

@@ -1,5 +1,5 @@
 // The colours of frames, and what they mean in words: by module, by what most of their bytes are, or by how they differ.
-import { ofModule, ofName } from "./palette";
+import { ofModules, ofName } from "./palette";
 import { color } from "./timeline";
 import { formatCount } from "./units";
 import { hiddenName } from "./walk";
@@ -35,11 +35,9 @@ function legend(f: Frames, names: string[], of: (i: number) => number, fill: (na
 /** Modules that are not the user's stay in the background; where nobody knows whose any is, none does. */
 function byModule(f: Frames, dark: boolean): Paint {
   const known = f.user_code.includes(true);
-  const fills = f.modules.map((m, n) => {
-    return ofModule(m, m !== "" && (!known || f.user_code[n]), dark);
-  });
+  const fills = ofModules(f.modules, f.modules.map((m, n) => m !== "" && (!known || f.user_code[n])), dark);
   const of = (i: number) => f.module[f.name[i]];
-  return { fill: (i) => fills[of(i)], mark: nothing, said: nothing, legend: legend(f, f.modules, of, (n) => fills[n], (m) => m || "no module", "modules", f.user_code) };
+  return { fill: (i) => fills[of(i)], mark: nothing, said: nothing, legend: legend(f, f.modules, of, (n) => fills[n], (m) => m || "process", "modules", f.user_code) };
 }
 
 /** What the ends of objects are called. */

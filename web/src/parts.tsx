@@ -101,6 +101,12 @@ export function Command({ text, part }: { text?: string; part?: boolean }) {
   </div>;
 }
 
+/** Tools that are needed less often: on a phone a button shows them. */
+export function Folded({ children }: { children: ComponentChildren }) {
+  const [isOpen, open] = useState(false);
+  return <><button type="button" class="unfold" aria-expanded={isOpen} onClick={() => open(!isOpen)}>{isOpen ? "Less" : "More"}</button><span class={"folded" + (isOpen ? " open" : "")}>{children}</span></>;
+}
+
 /** Shows what went wrong in a part of the page instead of nothing at all. */
 export class Guard extends Component<{ children: ComponentChildren }, { error?: string }> {
   static getDerivedStateFromError(e: Error) { return { error: e.message }; }

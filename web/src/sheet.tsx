@@ -6,8 +6,8 @@ import { Chooser, mover } from "./columns";
 import { ends as endNames } from "./paint";
 import { Command, copyView, Failed, Sentences, useLoad, Waiting } from "./parts";
 import { change, changed, param, titleOf, viewAddress } from "./state";
-import { rowCount } from "./units";
-import { Cell, chosen, clean, Ends, Head, inset, isNumeric, nameOf, Rows, template, widthOf } from "./table";
+import { overThreads, rowCount } from "./units";
+import { Cell, chosen, clean, Ends, Head, inset, isNumeric, nameOf, rowID, rowLabel, Rows, template, widthOf } from "./table";
 
 const page = 200;
 const all = 20_000; // rows of a tree, which comes at once
@@ -35,7 +35,7 @@ export function SheetView({ view }: { view: View }) {
     {needs ? view.argument === "FUNCTION" ? <SomeFunctions of={view.name} /> : <SomeCollections of={view.name} /> : null}
     {error ? <Failed error={error} /> : null}
     {loaded && value && !error ? <>
-      <Sentences list={value.notes} kind="notes" />
+      <Sentences list={[...value.notes, ...overThreads(value.threads)]} kind="notes" />
       {value.is_tree && value.total > value.rows.length ? <p class="hint cut">The first {value.rows.length.toLocaleString("en")} of {value.total.toLocaleString("en")} rows are shown; the command below, and a copy as TSV, have them all.</p> : null}
       {view.name === "rules" ? <RuleList sheet={value} /> : <Grid key={loaded.key} sheet={value} query={loaded.query} selection={loaded.selection} optional={view.optional} stale={loading} />}
       <Sentences list={value.losses} kind="losses" />
@@ -142,7 +142,7 @@ function Grid({ sheet, query, selection, optional, stale }: { sheet: Sheet; quer
   };
   if (total === 0) return <p class={"hint" + (stale ? " stale" : "")}>{nothing(sheet.view, query.find)}</p>;
   return <div class={stale ? "stale" : ""}>
-    <Rows total={total} label={sheet.view} role={sheet.is_tree ? "treegrid" : "table"} grid={template(columns, ends ? Math.round(Math.min(480, Math.max(220, innerWidth * 0.55))) : undefined)} minWidth={widthOf(columns) + (ends && innerWidth > 900 ? 110 : 0)} onKey={onKey}
+    <Rows total={total} label={sheet.view} role={sheet.is_tree ? "treegrid" : "grid"} grid={template(columns, ends ? "clamp(200px, 55vw, 480px)" : undefined)} minWidth={widthOf(columns, ends ? 110 : 0)} onKey={onKey} current={current}
       head={<Head columns={columns} order={sheet.order} reverse={!!query.reverse} sort={sort} move={mover(sheet, optional, columns)} />}>
       {(from, to) => {
         if (!visible) need(from, to);
@@ -152,7 +152,7 @@ function Grid({ sheet, query, selection, optional, stale }: { sheet: Sheet; quer
           const row = rows.get(at);
           out.push(row ? <GridRow key={at} sheet={ends ? sheet : undefined} row={row} columns={columns} index={i} tree={sheet.is_tree} hasLevels={hasLevels} current={i === current}
             parent={isParent(sheet, at)} closed={closed.has(at)} toggle={() => toggle(at)} />
-            : <div class="row" role="row" key={at}><span class="cell" role="cell">…</span></div>);
+            : <div class="row" role="row" key={at} id={rowID(i)} aria-rowindex={i + 2}><span class="cell" role="gridcell">…</span></div>);
         }
         return out;
       }}
@@ -196,14 +196,14 @@ function GridRow({ sheet, row, columns, index, tree, hasLevels, parent, closed, 
 }) {
   const indent = tree ? { paddingLeft: inset(row.level, 16) + 8 + "px" } : undefined;
   if (row.hidden) {
-    return <div class="row rest" role="row" aria-rowindex={index + 2} aria-level={tree ? row.level + 1 : undefined}><span class="cell" role={tree ? "gridcell" : "cell"} style={indent}>{row.texts[0]} {" "}
+    return <div class={"row rest" + (current ? " current" : "")} role="row" id={rowID(index)} aria-rowindex={index + 2} aria-level={tree ? row.level + 1 : undefined} aria-selected={current}><span class="cell" role="gridcell" style={indent}>{row.texts[0]} {" "}
       <a href={changed({ top: "100000" })}>show all</a></span></div>;
   }
-  return <div class={"row" + (current ? " current" : "") + (row.texts.includes("current") ? " center" : "")} role="row" aria-rowindex={index + 2}
+  return <div class={"row" + (current ? " current" : "") + (row.texts.includes("current") ? " center" : "")} role="row" id={rowID(index)} aria-rowindex={index + 2} aria-selected={current} aria-label={rowLabel(row, columns)}
     aria-level={tree ? row.level + 1 : undefined} aria-expanded={parent ? !closed : undefined}>
-    {columns.map(({ column, at }, i) => <span key={column.key} role={tree ? "gridcell" : "cell"} class={i === 0 ? "cell name" + (isNumeric(column) ? " first" : "") : "box"} style={i === 0 ? indent : undefined}>
+    {columns.map(({ column, at }, i) => <span key={column.key} role="gridcell" class={i === 0 ? "cell name" + (isNumeric(column) ? " first" : "") : "box"} style={i === 0 ? indent : undefined}>
       {i === 0 && parent ? <button type="button" class="twist" tabIndex={-1} aria-label={closed ? "open" : "close"} onClick={toggle}>{closed ? "▸" : "▾"}</button> : i === 0 && hasLevels ? <span class="twist" aria-hidden="true" /> : null}
-      {i === 0 ? nameOf(row, at) : <Cell row={row} column={column} at={at} />}
+      {i === 0 ? nameOf(row, at, columns) : <Cell row={row} column={column} at={at} />}
       {i === 0 && sheet ? <Ends row={row} sheet={sheet} /> : null}
     </span>)}
   </div>;

@@ -2,10 +2,11 @@
 import type { ComponentChildren } from "preact";
 import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import type { Column, Link, Row, Sheet } from "./api";
-import { functionName } from "./names";
+import { shownName } from "./names";
 import { isFile } from "./offline";
 import { asyncHere, viewAddress } from "./state";
 import { chosenText, hasPercents, titled } from "./units";
+import { showWhole } from "./whole";
 
 export const rowHeight = matchMedia("(pointer: coarse)").matches ? 34 : 26;
 /** Browsers have no elements that are higher than about 17 million pixels. */
@@ -57,19 +58,19 @@ export function chosen(sheet: Sheet, keys: string[]): Shown[] {
 }
 
 /** The least width of the first column: names are what one reads, also deep in a tree, and the others can be scrolled to. */
-const nameWidth = () => Math.round(Math.min(460, Math.max(220, innerWidth * 0.3)));
+const nameWidth = "max(min(100vw - 160px, 240px), min(30vw, 460px))"; // on a phone beside one number
 
 /** How far a row of a tree stands in: deep levels less and less, so that the names stay in sight. */
 export const inset = (level: number, step: number) => Math.round(level <= 6 ? level * step : step * (6 + 2 * Math.log2((level - 3) / 3)));
 
 /** The width of a column, from its kind and what it must have. */
-function width(c: Column, first: number, least: number): string {
+function width(c: Column, first: string, least: number): string {
   const room = (from: number, to: number) => `minmax(${Math.max(from, least)}px, ${Math.max(to, least)}px)`;
   if (c.key === "place") return "minmax(190px, 2fr)";
   if (c.key === "text") return "minmax(240px, 4fr)"; // of a mark
   if (c.key === "route") return "minmax(220px, 3fr)";
   if (c.key === "function") return "minmax(240px, 4fr)"; // of a place, which says little without it
-  if (first) return c.kind === "name" ? `minmax(${first}px, 4fr)` : isNumeric(c) ? room(72, 112) : "minmax(120px, 1fr)";
+  if (first) return c.kind === "name" ? `minmax(${first}, 4fr)` : isNumeric(c) ? room(72, 112) : "minmax(120px, 1fr)";
   switch (c.kind) {
     case "percent": return "92px";
     case "bytes": case "duration": case "time": return room(108, 126);
@@ -80,8 +81,8 @@ function width(c: Column, first: number, least: number): string {
   return "minmax(130px, 2fr)";
 }
 
-export function template(columns: Shown[], first = nameWidth()): string {
-  return columns.map((c, i) => width(c.column, i === 0 ? first : 0, c.least)).join(" ");
+export function template(columns: Shown[], first = nameWidth): string {
+  return columns.map((c, i) => width(c.column, i === 0 ? first : "", c.least)).join(" ");
 }
 
 /** What a cell says, in the units that are chosen. */
@@ -97,27 +98,33 @@ export function Cell({ row, column, at }: { row: Row; column: Column; at: number
     return <span class="cell number share"><i style={{ width: share + "%" }} />{text && <b>{text}</b>}</span>;
   }
   const full = column.kind === "name" ? clean(row.values[at]) : isNumeric(column) ? undefined : text; // there may be no room for it
-  return <span class={"cell " + (isNumeric(column) ? "number" : "text")} title={full}>{isNumeric(column) ? text : column.kind === "name" ? nameText(text) : withLine(text)}</span>;
+  return <span class={"cell " + (isNumeric(column) ? "number" : "text")} title={full}>{isNumeric(column) ? text : column.kind === "name" ? nameText(text) : withLine(text) ?? text}</span>;
 }
 
-/** A text of which the line at its end, as in Program.cs:72, is seen however little room there is: it is cut before it. */
+/** A text of which the line at its end, as in Program.cs:72 or Program.cs:72:9, is seen however little room there is: it is cut at its front. */
 function withLine(text: string): ComponentChildren {
-  const [, file, line] = /^(.+)(:\d+)$/.exec(text) ?? [];
-  return line ? <><span class="file" style={{ maxWidth: `calc(100% - ${line.length}ch)` }}>{file}</span>{line}</> : text;
+  const [, file, line] = /^(.+?)((?::\d+){1,2})$/.exec(text) ?? [];
+  return line ? <><span class="file" style={{ maxWidth: `calc(100% - ${line.length}ch)` }}><bdi dir="ltr">{file}</bdi></span>{line}</> : undefined;
 }
 
-const nameText = (text: string) => functionName(text) ?? withLine(text);
+export const nameText = (text: string) => withLine(text) ?? shownName(text) ?? text;
 
 export const linkAddress = ({ view, ...more }: Link) => viewAddress(view, { ...more, time: more.gc ? "" : undefined, async: view === "callers" ? asyncHere() : undefined });
 
 /** A file has each view of the whole session only. */
 const isThere = (link: Link) => !isFile || !(link.gc || link.process || link.thread || link.module || link.namespace);
 
-export function nameOf(row: Row, at: number): ComponentChildren {
-  const text = row.texts[at] ?? "";
-  const full = clean(row.values[at]);
+export function nameOf(row: Row, at: number, columns: Shown[]): ComponentChildren {
+  const { text, full } = called(row, at, columns);
   if (!row.link || !isThere(row.link)) return <span title={full}>{nameText(text)}</span>;
   return <a href={linkAddress(row.link)} title={full}>{nameText(text)}</a>;
+}
+
+/** What a row is called, and in full: by its first column, or where that is empty, as the place of a function without lines is, by its function. */
+function called(row: Row, at: number, columns: Shown[]): { text: string; full: string } {
+  const other = columns.find((c) => c.column.key === "function" && row.texts[c.at]);
+  const from = row.texts[at] || !other ? at : other.at;
+  return { text: row.texts[from] ?? "", full: clean(row.values[from]) };
 }
 
 /** What is sorted with the greatest first; numbers, addresses, moments and names begin with the least. */
@@ -164,12 +171,22 @@ export function Head({ columns, order, reverse, sort, move }: {
   </div>;
 }
 
+export const rowID = (index: number) => "row-" + index;
+
+/** What a screen reader says of a row: its name, and each number with what it is called. */
+export function rowLabel(row: Row, columns: Shown[]): string {
+  const said = columns.slice(1).map(({ column, at }) => ({ title: column.title, text: textOf(row, column, at) })).filter((c) => c.text);
+  return [called(row, columns[0].at, columns).text, ...said.map((c) => c.title + " " + c.text)].join(", ");
+}
+
 /** A window on many rows. Draws those in sight; tells when others are needed. */
-export function Rows({ total, children, label, head, grid, role, minWidth, onKey, goTo }: {
-  total: number; label: string; head: ComponentChildren; grid: string; role: "table" | "treegrid"; minWidth: number;
+export function Rows({ total, children, label, head, grid, role, minWidth, onKey, goTo, current }: {
+  total: number; label: string; head: ComponentChildren; grid: string; role: "table" | "grid" | "treegrid"; minWidth: string;
   children: (from: number, to: number) => ComponentChildren; onKey?: (e: KeyboardEvent, scroll: (row: number) => void) => void;
   /** A row that is scrolled to whenever this is another object. */
   goTo?: { row: number };
+  /** The row that the keyboard is at. The focus stays on the whole, as rows come and go: it says which row is meant. */
+  current?: number;
 }) {
   const box = useRef<HTMLDivElement>(null);
   const [seen, set] = useState({ top: 0, height: 600 });
@@ -198,9 +215,11 @@ export function Rows({ total, children, label, head, grid, role, minWidth, onKey
     b.scrollTop = height < real ? wanted * room / (real - seen.height) : wanted;
   };
   useLayoutEffect(() => { if (goTo) scroll(goTo.row); }, [goTo]);
-  return <div class="rows" ref={box} onScroll={measure} role={role} aria-label={label} aria-rowcount={total + 1} tabIndex={0}
+  const active = current !== undefined && current >= from && current < to ? rowID(current) : undefined;
+  useEffect(showWhole, [active, total]);
+  return <div class="rows" ref={box} onScroll={measure} role={role} aria-label={label} aria-rowcount={total + 1} tabIndex={0} aria-activedescendant={active}
     onKeyDown={(e) => onKey?.(e, scroll)} style={{ "--grid": grid, "--least": Math.min(260, rowHeight * (total + 1) + 2) + "px" }}>
-    <div class="wide" style={{ minWidth: minWidth + "px" }}>
+    <div class="wide" style={{ minWidth }}>
       {head}
       <div class="all" role="rowgroup" style={{ height: height + "px" }}>
         <div class="part" role="presentation" style={{ transform: `translateY(${Math.round(seen.top - (top - from * rowHeight))}px)` }}>{children(from, to)}</div>
@@ -209,9 +228,12 @@ export function Rows({ total, children, label, head, grid, role, minWidth, onKey
   </div>;
 }
 
-export function widthOf(columns: Shown[]): number {
-  const of = (c: Column, first: boolean) => c.key === "place" ? 150 : c.key === "function" || c.key === "text" ? 240 : c.kind !== "name" ? 104 : first ? nameWidth() : 130;
-  return columns.reduce((sum, c, i) => sum + Math.max(of(c.column, i === 0), c.least), 0);
+/** The least width of a table: that of its columns, and of what else stands in its rows. */
+export function widthOf(columns: Shown[], more = 0): string {
+  const of = (c: Column) => c.key === "place" ? 150 : c.key === "function" || c.key === "text" ? 240 : c.kind !== "name" ? 104 : 130;
+  const named = columns[0]?.column.kind === "name" && !["place", "function", "text"].includes(columns[0].column.key);
+  const others = columns.slice(named ? 1 : 0).reduce((sum, c) => sum + Math.max(of(c.column), c.least), more);
+  return named ? `calc(${nameWidth} + ${others}px)` : others + "px";
 }
 
 /** How the bytes of a row ended, by generation, as a bar: beside the numbers, not instead of them. */
@@ -227,7 +249,7 @@ export function Ends({ row, sheet }: { row: Row; sheet: Sheet }) {
 }
 
 /** The width of a column of a short table, of which two stand beside each other. */
-const smallWidth = ({ column: c, least }: Shown, first: boolean) => c.kind === "percent" ? "66px" : isNumeric(c) ? `minmax(${Math.max(72, least - 8)}px, ${Math.max(96, least - 8)}px)` : first ? "minmax(110px, 4fr)" : "minmax(80px, 3fr)";
+const smallWidth = ({ column: c, least }: Shown, first: boolean) => c.kind === "percent" ? "66px" : isNumeric(c) ? `minmax(${Math.max(72, least - 8)}px, ${Math.max(96, least - 8)}px)` : first ? "minmax(clamp(110px, 40vw, 160px), 4fr)" : "minmax(80px, 3fr)";
 
 /** A short table that stands in a text: all its rows are there. */
 export function Small({ sheet, keys, label }: { sheet: Sheet; keys: string[]; label: string }) {
@@ -239,7 +261,7 @@ export function Small({ sheet, keys, label }: { sheet: Sheet; keys: string[]; la
       ? <div class="row rest" role="row" key={i}><span role="cell">{row.texts[0]}</span></div>
       : <div class="row" role="row" key={i}>
         {columns.map(({ column, at }, k) => k === 0
-          ? <span class="cell name" role="cell" style={{ paddingLeft: sheet.is_tree ? inset(row.level, 10) + "px" : undefined }}>{nameOf(row, at)}{from >= 0 ? <small title={clean(row.values[from])}>{row.texts[from]}</small> : null}</span>
+          ? <span class="cell name" role="cell" style={{ paddingLeft: sheet.is_tree ? inset(row.level, 10) + "px" : undefined }}>{nameOf(row, at, columns)}{from >= 0 ? <small title={clean(row.values[from])}>{withLine(row.texts[from] ?? "")}</small> : null}</span>
           : <span role="cell" class="box"><Cell row={row} column={column} at={at} /></span>)}
       </div>)}
   </div>;

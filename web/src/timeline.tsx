@@ -61,7 +61,7 @@ export function TimelineView() {
     <header><h2>Over time</h2><p>{isFile ? "" : "Drag to look at a span: every view follows it. "}{value.pauses.length ? "Grey: nothing was recorded. " : ""}{param("time")
       ? <button type="button" onClick={() => removeTerm("time", param("time"))}>Whole run</button> : null}</p>
       {counters.length ? <label>counter <select id="counter" value={name} onChange={(e) => change({ counter: e.currentTarget.value }, true)}>
-        {counters.map((c) => <option key={c.name} value={c.name} title={c.about}>{c.name}</option>)}</select></label> : null}</header>
+        {counters.map((c) => <option key={c.name} value={c.name} title={c.name}>{counterWords(c)}</option>)}</select></label> : null}</header>
     {name && counted.loading && counted.value === undefined ? <Waiting /> : null}
     {counted.error ? <Failed error={counted.error} /> : null}
     <Charts data={drawn} counter={drawnCounter} dark={theme.value} />
@@ -96,7 +96,7 @@ function Charts({ data, counter, dark }: { data: Timeline; counter?: CounterPoin
         ...(data.gcs?.rows.length ? [heap(data.gcs), pauses(data.gcs)] : []),
       ];
       if (!charts.length) charts.push(nothing); // but marks
-      made.push(...charts.map((c, i) => new uPlot(options(host, data, c, i === charts.length - 1), c.data, host)));
+      made.push(...charts.map((c) => new uPlot(options(host, data, c), c.data, host)));
     };
     draw();
     const o = new ResizeObserver(() => made.forEach((u) => u.setSize({ width: host.clientWidth, height: u.height })));
@@ -108,10 +108,10 @@ function Charts({ data, counter, dark }: { data: Timeline; counter?: CounterPoin
   return <div ref={box} class="charts" />;
 }
 
-/** The axes of a chart over time; only the last of several below each other says the seconds. */
-export function axes(values: (n: number) => string, last: boolean): uPlot.Axis[] {
+/** The axes of a chart over time. Each chart says the seconds: of several below each other one is often in sight alone. */
+export function axes(values: (n: number) => string): uPlot.Axis[] {
   const axis = { stroke: color("--soft"), grid: { stroke: color("--line"), width: 1 }, ticks: { stroke: color("--line"), width: 1 }, font: "11px system-ui" };
-  return [{ ...axis, size: last ? 28 : 14, values: (_u, list) => list.map((v) => last ? v + " s" : "") }, { ...axis, size: 72, values: (_u, list) => list.map(values), space: 28 }];
+  return [{ ...axis, size: 28, values: (_u, list) => list.map((v) => v + " s") }, { ...axis, size: 72, values: (_u, list) => list.map(values), space: 28 }];
 }
 
 /** One of the charts below each other: its series, without that of time, and their values. */
@@ -119,13 +119,13 @@ type Chart = { title: string; height: number; series: uPlot.Series[]; axis: (n: 
 
 const nothing: Chart = { title: "Marks", height: 60, series: [], axis: () => "", data: [[]] };
 
-function options(host: HTMLElement, t: Timeline, chart: Chart, last: boolean): uPlot.Options {
+function options(host: HTMLElement, t: Timeline, chart: Chart): uPlot.Options {
   return {
-    title: chart.title, width: host.clientWidth, height: chart.height + (last ? 14 : 0),
+    title: chart.title, width: host.clientWidth, height: chart.height + 14,
     scales: { x: { time: false, range: [0, ending(t)] }, y: { range: (_u, _min, max) => [0, max > 0 ? max * 1.05 : 1] } },
     cursor: { drag: { x: true, y: false, setScale: false }, sync: { key: "time" }, points: { size: 6 } },
     legend: { show: chart.series.length > 0, live: true },
-    axes: axes(chart.axis, last),
+    axes: axes(chart.axis),
     series: [{ label: "time", value: (_u, v) => v == null ? "–" : v.toFixed(3) + " s" }, ...chart.series],
     hooks: {
       ready: [(u) => select(u, t)], setSize: [(u) => select(u, t)],
@@ -222,14 +222,21 @@ export function counterText(c: { unit: string; is_sum: boolean }): (n: number) =
   return c.unit === "bytes" ? bytes : (n) => n.toFixed(Number.isInteger(n) && !c.is_sum || Math.abs(n) >= 100 ? 0 : Math.abs(n) >= 10 ? 1 : 2);
 }
 
+/** What a counter is called: what it means, or its name if nobody says that. Whose it is is told where it is not the program's. */
+export function counterWords({ name, about }: { name: string; about: string }): string {
+  const of: Record<string, string> = { cgroup: "of the control group: ", machine: "of the machine: " };
+  const words = (of[name.split(".")[0]] ?? "") + about;
+  return about ? words[0].toUpperCase() + words.slice(1) : name;
+}
+
 /** A counter: a level, or how fast a sum grew. Time per time is a number of processors. */
 export function counted(c: CounterPoints): Chart {
   const isTime = c.is_sum && c.unit === "ns", one = counterText(c);
   const xs = c.begin_ns.flatMap((begin, i) => [begin / 1e9, c.end_ns[i] / 1e9]);
   const ys = c.value.flatMap((value, i) => { const y = c.is_sum ? value / Math.max(1, c.end_ns[i] - c.begin_ns[i]) * (isTime ? 1 : 1e9) : value; return [y, y]; });
-  const per = c.is_sum ? isTime ? ", processors" : " per second" : "";
-  return { title: c.name + per + ": " + c.about, height: 110, axis: one, data: [xs, ys], series: [
-    { label: c.name + per, stroke: color("--alive"), width: 1.5, points: { show: false }, value: (_u, v) => v == null ? "–" : one(v) }] };
+  const per = c.is_sum ? isTime ? ", in processors" : ", per second" : "";
+  return { title: counterWords(c) + per, height: 110, axis: one, data: [xs, ys], series: [
+    { label: "counter", stroke: color("--alive"), width: 1.5, points: { show: false }, value: (_u, v) => v == null ? "–" : one(v) }] };
 }
 
 /** The values of a column; what is not there is 0. */
@@ -251,7 +258,7 @@ function heap(gcs: Sheet): Chart {
   const sum = xs.map(() => 0);
   for (const part of parts) { part.forEach((v, i) => { sum[i] += v; }); stacked.push([...sum]); }
   const series = generations.map(([, label, stroke], g): uPlot.Series => ({
-    label, stroke: color(stroke), fill: color(stroke), width: 1, paths: uPlot.paths.stepped!({ align: 1 }), points: { show: false },
+    label, stroke: color(stroke), fill: color(stroke), width: 1, paths: uPlot.paths.stepped!({ align: 1 }), points: { show: xs.length === 1, size: 7 }, // a line needs two
     value: (_u, _v, _s, i) => i == null ? "–" : formatBytes(parts[g][order[i]]),
   })).reverse();
   return { title: "Heap after each collection", height: 130, axis: bytes, series, data: [order.map((i) => xs[i]), ...stacked.reverse().map((list) => order.map((i) => list[i]))] };

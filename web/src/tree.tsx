@@ -5,13 +5,13 @@ import type { Sheet, View } from "./api";
 import { Chooser, mover } from "./columns";
 import { comebacks } from "./link";
 import { isFile } from "./offline";
-import { Command, copy, Failed, Sentences, ShapeOfFile, useLoad, Waiting } from "./parts";
+import { Command, copy, Failed, Folded, Sentences, ShapeOfFile, useLoad, Waiting } from "./parts";
 import { addTerm, change, param } from "./state";
-import { Cell, chosen, Head, inset, linkAddress, nameOf, Rows, template, widthOf } from "./table";
+import { Cell, chosen, Head, inset, linkAddress, nameOf, rowID, rowLabel, Rows, template, widthOf } from "./table";
 import { at, id, nodeAt, page, positionOf, take, top, turn } from "./treerows";
 import type { Node } from "./treerows";
 import { tsv } from "./tsv";
-import { formatCount } from "./units";
+import { formatCount, overThreads } from "./units";
 
 /** What of the tree the server is asked for: the names are those of the command line, but for the row that it begins with. */
 function asked(): Record<string, string> {
@@ -47,7 +47,7 @@ const reshape = (changes: Record<string, string>) => change({ ...changes, root: 
 function Shape({ notes, groups }: { notes: string[]; groups: string[] }) {
   const tick = (name: string, text: string, value = "1") => <label><input id={name} type="checkbox" checked={!!param(name)} onChange={() => reshape({ [name]: param(name) ? "" : value })} /> {text}</label>;
   const field = (name: string, text: string, more: object) => <label>{text} <input id={name} key={param(name)} defaultValue={param(name)} onChange={(e) => reshape({ [name]: e.currentTarget.value.trim() })} {...more} /></label>;
-  return <div class="tools shape">
+  return <div class="tools shape"><Folded>
     {groups.length ? <label>rows of <select id="by" value={param("by")} onChange={(e) => reshape({ by: e.currentTarget.value })}>{["", ...groups].map((by) => <option value={by} key={by}>{by || "function"}</option>)}</select></label> : null}
     {tick("fold-recursion", "fold recursion")}
     <label title="Functions by what they did themselves, each with its callers below it."><input id="bottom-up" type="checkbox" checked={!!param("bottom-up")}
@@ -55,7 +55,7 @@ function Shape({ notes, groups }: { notes: string[]; groups: string[] }) {
     {notes.some((n) => n.startsWith("Async methods")) || param("async") ? tick("async", "stacks as they were", "physical") : null}
     {field("min-share", "leave out less than %", { type: "number", min: 0, max: 100, step: "any", size: 5 })}
     {field("function-root", "begin with function", { placeholder: "name" })}
-  </div>;
+  </Folded></div>;
 }
 
 export function TreeView({ view }: { view?: View }) {
@@ -177,21 +177,23 @@ function Tree({ sheet, query, root, selection, stale, optional }: { sheet: Sheet
   };
   const name = chosenNode?.row?.path ? String(chosenNode.row.values[columns[0].at]) : "";
   return <>
-    <Sentences list={sheet.notes} kind="notes" />
+    <Sentences list={[...sheet.notes, ...overThreads(sheet.threads)]} kind="notes" />
     <div class="tools">
       {bottomUp ? null : <button type="button" onClick={() => void hot(true)}>Hot path</button>}
+      {name ? <a class="button" href={linkAddress({ view: "callers", argument: name })}>Callers and callees</a> : null}
+      <Folded>
       <button type="button" disabled={!name || isFile} onClick={() => addTerm("focus", name)}>Only stacks with it</button>
       <button type="button" disabled={!name || isFile} onClick={() => addTerm("hide", name)}>Hide it</button>
-      {name ? <a class="button" href={linkAddress({ view: "callers", argument: name })}>Callers and callees</a> : null}
       <button type="button" disabled={!name} onClick={() => copy(stack(chosenNode).join("\n"), "Stack")}>Copy stack</button>
       <button type="button" class="root" disabled={!chosenNode || chosenNode.count === 0} onClick={rootHere}>Root here</button>
       {root ? <button type="button" class="whole" onClick={() => change({ root: "" })}>Whole tree</button> : null}
       <Chooser sheet={sheet} optional={optional} />
       <button type="button" onClick={copyOpen}>Copy as TSV</button>
+      </Folded>
       <span class="count" role="status">{say}</span>
     </div>
     {error ? <Failed error={error} /> : null}
-    <div class={stale ? "stale" : ""}><Rows total={total} label="call tree" role="treegrid" grid={template(columns)} minWidth={widthOf(columns)} onKey={onKey} goTo={goTo}
+    <div class={stale ? "stale" : ""}><Rows total={total} label="call tree" role="treegrid" grid={template(columns)} minWidth={widthOf(columns)} onKey={onKey} goTo={goTo} current={current}
       head={<Head columns={columns} order={sheet.order} sort={(key) => change({ sort: key })} move={mover(sheet, optional, columns)} />}>
       {(from, to) => {
         const out = [];
@@ -199,7 +201,7 @@ function Tree({ sheet, query, root, selection, stale, optional }: { sheet: Sheet
           const { above, index } = at(tree, i), n = above.below.get(index);
           if (!n) need(above, index);
           out.push(n ? <TreeRow key={i} n={n} position={i} columns={columns} current={i === current} choose={() => { acted.current = true; setCurrent(i); }} toggle={() => void toggle(n)} />
-            : <div class="row" role="row" key={i} aria-level={above.level + 2} aria-rowindex={i + 2}><span class="cell" role="gridcell" style={indent(above.level + 1)}>…</span></div>);
+            : <div class="row" role="row" key={i} id={rowID(i)} aria-level={above.level + 2} aria-rowindex={i + 2}><span class="cell" role="gridcell" style={indent(above.level + 1)}>…</span></div>);
         }
         return out;
       }}
@@ -215,12 +217,12 @@ function TreeRow({ n, position, columns, current, choose, toggle }: {
   n: Node; position: number; columns: ReturnType<typeof chosen>; current: boolean; choose: () => void; toggle: () => void;
 }) {
   const row = n.row!, last = n.count === 0;
-  const about = { role: "row", "aria-level": n.level + 1, "aria-rowindex": position + 2, "aria-setsize": n.above!.count, "aria-posinset": n.index + 1 } as const;
+  const about = { id: rowID(position), role: "row", "aria-level": n.level + 1, "aria-rowindex": position + 2, "aria-setsize": n.above!.count, "aria-posinset": n.index + 1 } as const;
   if (row.hidden) return <div class="row rest" {...about}><span class="cell" role="gridcell" style={indent(n.level)}>{row.texts[0]}</span></div>;
-  return <div class={"row" + (current ? " current" : "") + (n.hot ? " hot" : "")} {...about} aria-expanded={last ? undefined : n.open} aria-selected={current} onClick={choose}>
+  return <div class={"row" + (current ? " current" : "") + (n.hot ? " hot" : "")} {...about} aria-expanded={last ? undefined : n.open} aria-selected={current} aria-label={rowLabel(row, columns)} onClick={choose}>
     {columns.map(({ column, at }, i) => <span key={column.key} role="gridcell" class={i === 0 ? "cell name" : "box"} style={i === 0 ? indent(n.level) : undefined}>
       {i === 0 ? <button type="button" class="twist" tabIndex={-1} aria-label={n.open ? "close" : "open"} onClick={toggle} disabled={last}>{last ? "·" : n.open ? "▾" : "▸"}</button> : null}
-      {i === 0 ? nameOf(row, at) : <Cell row={row} column={column} at={at} />}
+      {i === 0 ? nameOf(row, at, columns) : <Cell row={row} column={column} at={at} />}
     </span>)}
   </div>;
 }

@@ -72,6 +72,9 @@ export function formatTime(n: number): string {
 
 export const formatCount = (n: number) => n.toLocaleString("en");
 
+/** What one must know of elapsed times that are longer than the run. */
+export const overThreads = (threads?: number) => (threads ?? 0) > 1 ? [`Elapsed times are added up over ${formatCount(threads!)} threads.`] : [];
+
 export const rowCount = (n: number) => formatCount(n) + (n === 1 ? " row" : " rows");
 
 export function format(kind: string, n: number): string {
