@@ -11,7 +11,6 @@ import (
 	"net/http"
 	"net/url"
 	"os"
-	"slices"
 	"strings"
 	"time"
 
@@ -187,9 +186,9 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		h.Set(name, value)
 	}
 	switch {
-	case !s.isOurs(r.Host):
+	case !IsFor(s.listen, r.Host):
 		refuse(w, "This is not the address that clrprof listens on.")
-	case !s.isSameSite(r):
+	case !isOwnRequest(r):
 		refuse(w, "The request came from another page.")
 	case r.Method == http.MethodGet && r.URL.Path == "/" && r.URL.Query().Has("token"):
 		s.enter(w, r)
@@ -205,42 +204,6 @@ func refuse(w http.ResponseWriter, why string) {
 	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
 	w.WriteHeader(http.StatusForbidden)
 	fmt.Fprintln(w, why)
-}
-
-// isOurs reports whether a request is meant for this server: a name that somebody else lets lead here is not.
-func (s *Server) isOurs(host string) bool {
-	name, port, err := net.SplitHostPort(host)
-	if err != nil {
-		name, port = host, "80"
-	}
-	own, ownPort, _ := net.SplitHostPort(s.listen)
-	if port != ownPort {
-		return false
-	}
-	ip := net.ParseIP(name)
-	at := net.ParseIP(own)
-	switch {
-	case name == own:
-		return true
-	case at != nil && at.IsLoopback():
-		return name == "localhost" || ip != nil && ip.IsLoopback()
-	}
-	machine, _ := os.Hostname()
-	return ip != nil || name == machine || name == "localhost"
-}
-
-// isSameSite reports whether a request is the page's own, or the user's who opens it.
-func (s *Server) isSameSite(r *http.Request) bool {
-	if origin := r.Header.Get("Origin"); origin != "" {
-		if u, err := url.Parse(origin); err != nil || u.Host != r.Host {
-			return false
-		}
-	}
-	site := r.Header.Get("Sec-Fetch-Site")
-	if r.URL.Path == "/" && r.Method == http.MethodGet { // a link to the page may stand anywhere
-		return true
-	}
-	return slices.Contains([]string{"", "same-origin", "none"}, site)
 }
 
 func (s *Server) isKnown(r *http.Request) bool {
