@@ -115,7 +115,7 @@ func (s *sandbox) agrees(session string) {
 func (s *sandbox) refusesEstimates(session string) {
 	s.t.Helper()
 	for _, args := range [][]string{{"view", session}, {"diff", session, session}, {"report", session, "ages"},
-		{"export", session, "--format", "pprof", "-o", "-"}} {
+		{"export", session, "--format", "speedscope", "-o", "-"}} {
 		if said := s.run(args...); said.exit == 0 || !strings.Contains(said.stderr, "small objects were sampled") {
 			s.t.Errorf("%v: exit code %d: %s", args, said.exit, said.stderr)
 		}

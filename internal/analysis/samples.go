@@ -77,9 +77,22 @@ type functionFrame struct{ function, frame int32 }
 // lifetimeValues begin the names of the values of lifetimes, in their order.
 var lifetimeValues = []string{"gen0", "gen1", "gen2", "loh", "poh", "alive"}
 
-// Samples reads what is selected of a session. Errors are those of Data.Select and of reading.
+// EstimatesNote says in formats that have values alone that these can be estimates.
+const EstimatesNote = "Estimated: small objects were sampled, so these values are what the samples stand for. Values of " +
+	"fewer than ten samples say hardly anything."
+
+// Samples reads what is selected of a session. Errors are those of Data.Select and of reading, and ErrEstimates.
 func Samples(s *session.Session, sel Selection) (*SampleSet, error) {
 	if err := RefuseEstimates(s); err != nil {
+		return nil, err
+	}
+	return EstimatedSamples(s, sel)
+}
+
+// EstimatedSamples is Samples for formats that show Notes, which say if values are estimates.
+func EstimatedSamples(s *session.Session, sel Selection) (*SampleSet, error) {
+	sampled, err := s.IsSampled()
+	if err != nil {
 		return nil, err
 	}
 	all, err := Load(s)
@@ -97,6 +110,9 @@ func Samples(s *session.Session, sel Selection) (*SampleSet, error) {
 		processOf: map[session.ProcessID]*session.Process{}}
 	if x.Notes, err = sel.Notes(s, ""); err != nil {
 		return nil, err
+	}
+	if sampled {
+		x.Notes = append(x.Notes, EstimatesNote)
 	}
 	if x.Began, x.Duration, err = recorded(s); err != nil {
 		return nil, err

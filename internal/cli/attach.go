@@ -32,6 +32,7 @@ type attachFlags struct {
 	must    bool // --lifetime was asked for, or what needs it
 	newest  bool // of the processes with a name
 	sampled bool // small objects, of a process that was started without clrprof
+	http    httpFlags
 }
 
 func newAttachCommand(e *environment) *cobra.Command {
@@ -59,12 +60,19 @@ func newAttachCommand(e *environment) *cobra.Command {
 			"  clrprof attach 4711 --time --include 'Shop.*' --for 30s\n" +
 			"  clrprof attach 4711 -o before.clrprof\n" +
 			"  clrprof attach 4711 --after 2m --for 30s --no-report\n" +
+			"  clrprof attach 4711 --http 127.0.0.1:6060\n" +
 			"  clrprof ctl 4711 detach",
 		Args:              arguments(1, 1, "a PID or NAME"),
 		ValidArgsFunction: completeProcess,
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := a.http.check(cmd.Flags()); err != nil {
+				return err
+			}
 			if err := a.check(cmd.Flags().Changed); err != nil {
 				return err
+			}
+			if a.http.address != "" {
+				return a.serveProfiles(cmd.Context(), e, args[0], cmd.Flags().Changed("sampled"))
 			}
 			pid, err := processOf(args[0], a.newest)
 			if err != nil {
@@ -83,6 +91,7 @@ func newAttachCommand(e *environment) *cobra.Command {
 var attachFlagGroups = []flagGroup{
 	{"what", "--lifetime (the default)  --memory  --time  --meter NAME"},
 	{"process", "--newest"},
+	{"server", "--http ADDRESS  --http-token-file FILE"},
 	{"output", "-o, --output FILE  -f, --force  --no-report  --top N  --live  --arguments WHICH"},
 	{"code", "--include PATTERN  --exclude PATTERN  --mine PATTERN  --instrument MODE"},
 	{"objects", "--sampled  --snapshot WHEN  --roots WHICH  --final-gc"},
@@ -103,6 +112,7 @@ func (a *attachFlags) add(cmd *cobra.Command) {
 		string(instrument.Mine)+" (only your code)")
 	a.addOutput(f)
 	a.addWatching(f)
+	a.http.add(f)
 	a.steer.addFirst(f)
 	for _, name := range atStart {
 		f.String(name, "", "")

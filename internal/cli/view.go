@@ -157,13 +157,14 @@ func serve(e *environment, ctx context.Context, server *web.Server, listener net
 
 // serving is a server at work.
 type serving struct {
-	http  *http.Server
-	ended chan error // how it ended
+	http    *http.Server
+	ended   chan error    // how it ended
+	goodbye time.Duration // how long answers may take to end after the server was told to
 }
 
 // serveOn begins to serve.
 func serveOn(h *http.Server, listener net.Listener) *serving {
-	s := &serving{h, make(chan error, 1)}
+	s := &serving{h, make(chan error, 1), goodbye}
 	go func() { s.ended <- h.Serve(listener) }()
 	return s
 }
@@ -175,7 +176,7 @@ func (s *serving) until(ctx context.Context) (idle bool, err error) {
 		return false, fmt.Errorf("serving the page: %w", err)
 	case <-ctx.Done():
 	}
-	last, cancel := context.WithTimeout(context.Background(), goodbye)
+	last, cancel := context.WithTimeout(context.Background(), s.goodbye)
 	defer cancel()
 	err = s.http.Shutdown(last)
 	if err != nil && !errors.Is(err, context.DeadlineExceeded) {

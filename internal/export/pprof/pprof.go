@@ -21,9 +21,11 @@ package pprof
 import (
 	"bufio"
 	"cmp"
+	"errors"
 	"fmt"
 	"io"
 	"slices"
+	"strings"
 
 	"github.com/klauspost/compress/gzip"
 
@@ -60,9 +62,26 @@ func Labels() []string { return []string{"process", "thread", "process_id", "thr
 type Options struct {
 	Names  Names
 	Labels []string // of Labels; nil: all. Servers keep a series for each value of a label
+	Values []string // of the values that a session has, by clrprof's names; those that it lacks are left out. nil: all
+	First  string   // of Values, the one to look at first; "": the session's default
+	Notes  []string // sentences for the comments of the profile, after those of the selection
 }
 
 func (o Options) has(label string) bool { return o.Labels == nil || slices.Contains(o.Labels, label) }
+
+// columns returns the positions of the values that are written, and which of these is looked at first.
+func (o Options) columns(samples *analysis.SampleSet) (columns []int, first int) {
+	for i, v := range samples.Values {
+		if o.Values != nil && !slices.Contains(o.Values, v.Name) {
+			continue
+		}
+		if v.Name == o.First || o.First == "" && i == samples.Default {
+			first = len(columns)
+		}
+		columns = append(columns, i)
+	}
+	return columns, first
+}
 
 func (n Names) of(value string) string { return cmp.Or(others[n][value], value) }
 
@@ -81,13 +100,16 @@ const (
 	functionID, functionName, functionSystem, functionFile, functionLine           = 1, 2, 3, 4, 5
 )
 
+// ErrNoValues means that a session has none of the values that were asked for.
+var ErrNoValues = errors.New("the session has none of these values")
+
 // compression is gzip's level: the next ones take twice as long for a tenth less.
 const compression = 3
 
 // Write writes the part of s that is selected to w, compressed with gzip as
 // the format demands. Errors are those of reading s, of the selection, and of w.
 func Write(w io.Writer, s *session.Session, sel analysis.Selection, o Options) error {
-	samples, err := analysis.Samples(s, sel)
+	samples, err := analysis.EstimatedSamples(s, sel)
 	if err != nil {
 		return err
 	}
@@ -98,7 +120,12 @@ func Write(w io.Writer, s *session.Session, sel analysis.Selection, o Options) e
 	p := &writer{out: bufio.NewWriterSize(z, 1<<16), samples: samples, strings: protobuf.NewStrings(),
 		mappings: protobuf.NewTable[session.ModuleID](1), functions: protobuf.NewTable[session.FunctionID](1),
 		threads: map[session.ThreadID][]byte{}, types: map[session.TypeID][]byte{}, options: o}
-	p.header(o.Names)
+	var first int
+	if p.columns, first = o.columns(samples); len(p.columns) == 0 {
+		return fmt.Errorf("writing a pprof profile: %w: %s", ErrNoValues, strings.Join(o.Values, ", "))
+	}
+	p.values = make([]int64, len(p.columns))
+	p.header(first)
 	if err := samples.Each(p.sample); err != nil {
 		return fmt.Errorf("writing a pprof profile: %w", err)
 	}
@@ -127,6 +154,8 @@ type writer struct {
 	functions *protobuf.Table[session.FunctionID]
 	threads   map[session.ThreadID][]byte // the labels of samples of a thread
 	types     map[session.TypeID][]byte   // and of a type
+	columns   []int                       // positions of the values that are written
+	values    []int64                     // of the sample that is being written
 	stack     []int64                     // locations of the last sample
 	node      int32                       // and its stack
 	message   protobuf.Message            // the sample that is being written
@@ -142,8 +171,14 @@ func (p *writer) put(number protobuf.Field, message []byte) error {
 	return err
 }
 
-func (p *writer) header(names Names) {
-	values := p.samples.Values
+// header writes what the profile says of all samples; first is the position among the written values of the one to look
+// at first.
+func (p *writer) header(first int) {
+	names := p.options.Names
+	var values []analysis.SampleValue
+	for _, i := range p.columns {
+		values = append(values, p.samples.Values[i])
+	}
 	of := func(v analysis.SampleValue) []byte {
 		var m protobuf.Message
 		m.Int(valueType, p.strings.Of(names.of(v.Name)))
@@ -165,11 +200,11 @@ func (p *writer) header(names Names) {
 	m.Element(profilePeriodType, of(period))
 	m.Int(profilePeriod, 1) // every allocation, every call
 	var comments []int64
-	for _, note := range p.samples.Notes {
+	for _, note := range slices.Concat(p.samples.Notes, p.options.Notes) {
 		comments = append(comments, p.strings.Of(note))
 	}
 	protobuf.Packed(&m, profileComment, comments)
-	m.Int(profileDefault, p.strings.Of(names.of(values[p.samples.Default].Name)))
+	m.Int(profileDefault, p.strings.Of(names.of(values[first].Name)))
 	p.out.Write(m)
 }
 
@@ -182,7 +217,10 @@ func (p *writer) sample(from *analysis.Sample) error {
 	}
 	p.message = p.message[:0]
 	protobuf.Packed(&p.message, sampleLocation, p.stack)
-	protobuf.Packed(&p.message, sampleValue, from.Values)
+	for i, column := range p.columns {
+		p.values[i] = from.Values[column]
+	}
+	protobuf.Packed(&p.message, sampleValue, p.values)
 	labels, known := p.threads[from.Thread.ID]
 	if !known {
 		labels = p.threadLabels(from)
