@@ -6,8 +6,6 @@ import (
 	"io"
 	"os"
 	"runtime"
-	"runtime/debug"
-	"runtime/metrics"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -35,8 +33,10 @@ type made struct {
 // call for a session in any state but recording.
 func complete(n *notes, path string, of made) error {
 	// What the recording kept is of no more use, but by itself Go would look only after the heap had grown by what is
-	// read now.
-	runtime.GC()
+	// read now. Where it kept little, that is little, too.
+	if liveHeap() > spareRoom {
+		runtime.GC()
+	}
 	w, err := session.Edit(path)
 	if err != nil {
 		return err
@@ -53,7 +53,6 @@ func complete(n *notes, path string, of made) error {
 	}
 	if state != session.Complete {
 		err := rules.Complete(w, func(percent int) {
-			spareMore()
 			n.work("adding up: %d %%", percent)
 		}, of.counted)
 		if err != nil {
@@ -188,36 +187,6 @@ func compileMine(texts []string) ([]pattern.Pattern, error) {
 		patterns = append(patterns, p)
 	}
 	return patterns, nil
-}
-
-// spareMemory lets the garbage collector run sooner than Go does by itself, as long as the environment does not say
-// when: what is recorded is some hundred megabytes where there are a million paths, hardly any of it pointers, and the
-// target and this process may share the memory of one container. Measured with Roslyn, the target's arena included: 1.2
-// in place of 1.6 GB at most for 1,000,000 timings, 1.7 in place of 2.2 for 2,000,000 sites with lifetimes; in no more
-// time than runs differ.
-func spareMemory(getenv func(string) string) {
-	if getenv("GOGC") == "" {
-		debug.SetGCPercent(spareGC)
-	}
-}
-
-// spareGC is by how many percent the heap grows from one collection to the next; Go's default is 100. A heap that has
-// become large grows by less: there are no more collections than before, and each takes milliseconds.
-const (
-	spareGC      = 25
-	spareLargeGC = 10
-	largeHeap    = 128 << 20
-)
-
-// spareMore lets the garbage collector run sooner still, once the heap is large.
-func spareMore() {
-	live := []metrics.Sample{{Name: "/gc/heap/live:bytes"}}
-	if metrics.Read(live); live[0].Value.Kind() != metrics.KindUint64 || live[0].Value.Uint64() < largeHeap {
-		return
-	}
-	if before := debug.SetGCPercent(spareLargeGC); before != spareGC { // what the environment says
-		debug.SetGCPercent(before)
-	}
 }
 
 func newRecoverCommand(e *environment) *cobra.Command {

@@ -309,7 +309,7 @@ func (r *runFlags) record(e *environment, notes *notes, options collect.Options,
 	defer released()
 	shown := !isTerminal(e.stdout) // otherwise it would stand in the middle of what the command prints
 	options.OnSlice = func(p collect.Progress) {
-		if spareMore(); shown {
+		if shown {
 			notes.progress("recording: %s, %s", p.Age, plural(p.Processes, ".NET process", ".NET processes"))
 		}
 	}
