@@ -167,6 +167,31 @@ func TestTables(t *testing.T) {
 	}
 }
 
+// TestTryCreate: what can be created is not, and what is there stays.
+func TestTryCreate(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	path := filepath.Join(dir, "a.clrprof")
+	if err := TryCreate(path); err != nil {
+		t.Fatal(err)
+	}
+	if entries, err := os.ReadDir(dir); err != nil || len(entries) != 0 {
+		t.Fatalf("left over: %v, %v", entries, err)
+	}
+	if err := os.WriteFile(path, []byte("precious"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if err := TryCreate(path); err == nil {
+		t.Error("a file that is there can be created")
+	}
+	if b, _ := os.ReadFile(path); string(b) != "precious" {
+		t.Error("the file was changed")
+	}
+	if err := TryCreate(filepath.Join(dir, "none", "a.clrprof")); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("in a folder that is not there: %v", err)
+	}
+}
+
 func TestCreateRefuses(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "a.clrprof")

@@ -65,6 +65,15 @@ func Create(path string, force bool) (*Writer, error) {
 	return w, nil
 }
 
+// TryCreate reports whether a session could be created at path, where nothing is: it makes the file and removes it.
+func TryCreate(path string) error {
+	claim, file, err := writeEmpty(path, false)
+	if err != nil {
+		return err
+	}
+	return errors.Join(file.Close(), claim.Release(), os.Remove(path))
+}
+
 // Close closes the file, and releases its claim, if the writer has it.
 func (w *Writer) Close() error {
 	err := w.Session.Close()

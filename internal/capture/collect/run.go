@@ -107,12 +107,14 @@ func Run(o Options) (Result, error) {
 	if err != nil {
 		return Result{}, err
 	}
+	o.Launch.Directory = directory.Path
+	loaded := launch.Load(o.Launch) // while the session's file is tried, which takes as long
 	start := Monotonic()
 	out, err := prepare(o, o.Begin)
+	o.Launch = loaded()
 	if err != nil {
 		return Result{}, errors.Join(err, directory.Remove())
 	}
-	o.Launch.Directory = directory.Path
 	traced, err := createTracer(directory, o.Trace)
 	if err != nil {
 		return Result{}, errors.Join(err, out.discard(), directory.Remove())
@@ -596,14 +598,13 @@ func prepare(o Options, now time.Time) (output, error) {
 		return output{}, fmt.Errorf("%w: %w", ErrWrite, err)
 	}
 	trial := filepath.Join(folder, fmt.Sprintf(".clrprof-%d-%d.trial", os.Getpid(), now.UnixNano()))
-	w, err := session.Create(trial, false)
-	if err != nil {
+	if err := session.TryCreate(trial); err != nil {
 		if why := unix.Errno(0); errors.As(err, &why) { // without the name, which nobody has chosen
 			err = why
 		}
 		return output{}, fmt.Errorf("%w: no file can be made in the directory %s: %w", ErrWrite, folder, err)
 	}
-	return out, errors.Join(w.Close(), os.Remove(trial))
+	return out, nil
 }
 
 func (o output) open(pid int) (*session.Writer, error) {

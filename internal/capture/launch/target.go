@@ -148,6 +148,38 @@ func (o Options) find() (string, error) {
 	return path, nil
 }
 
+// Load begins to write what the runtime loads to where it can. The function that it returns waits for that, and returns
+// the options for Start, which says what is wrong with them, if something is.
+func Load(o Options) (wait func() Options) {
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		if path, err := o.find(); err == nil {
+			o, _ = o.load(path) // Start tries again
+		}
+	}()
+	return func() Options {
+		<-done
+		return o
+	}
+}
+
+// load writes what the runtime loads for the executable at path, unless it is written, and returns the options with
+// its path.
+func (o Options) load(path string) (Options, error) {
+	var err error
+	if o.Agent == "" {
+		library := libraryFor(path, o.Command[1:])
+		if o.Agent, err = agentbin.Extract(library, agentDirectories(o.Directory)); err != nil {
+			return o, err
+		}
+	}
+	if len(o.Meters) > 0 && o.hook == "" {
+		o.hook, err = agentbin.ExtractHook(agentDirectories(o.Directory))
+	}
+	return o, err
+}
+
 // Start starts the command with clrprof's own standard streams. From now on the forwarded signals go to the target,
 // until Release.
 func Start(o Options) (*Target, error) {
@@ -155,25 +187,17 @@ func Start(o Options) (*Target, error) {
 	if err != nil {
 		return nil, err
 	}
-	agent := o.Agent
-	if agent == "" {
-		if agent, err = agentbin.Extract(libraryFor(path, o.Command[1:]), agentDirectories(o.Directory)); err != nil {
-			return nil, err
-		}
+	if o, err = o.load(path); err != nil {
+		return nil, err
 	}
-	if len(o.Meters) > 0 {
-		if o.hook, err = agentbin.ExtractHook(agentDirectories(o.Directory)); err != nil {
-			return nil, err
-		}
-	}
-	t := &Target{agent: agent, signals: make(chan os.Signal, len(forwarded)), done: make(chan struct{})}
+	t := &Target{agent: o.Agent, signals: make(chan os.Signal, len(forwarded)), done: make(chan struct{})}
 	for _, s := range forwarded {
 		// nohup, and what shells start in the background: the target inherits that
 		if !signal.Ignored(s) && !slices.Contains(o.Kept, s) {
 			signal.Notify(t.signals, s)
 		}
 	}
-	t.cmd, err = start(path, o.Command, append(withoutAgent(o.Environment), environment(o, agent)...))
+	t.cmd, err = start(path, o.Command, append(withoutAgent(o.Environment), environment(o, o.Agent)...))
 	if errors.Is(err, ErrStart) {
 		t.Release()
 		return nil, err

@@ -391,6 +391,29 @@ func TestFromKeyboard(t *testing.T) {
 	}
 }
 
+// TestLoad: what is loaded ahead is what Start would load; where that is impossible, Start says so.
+func TestLoad(t *testing.T) {
+	t.Setenv("XDG_CACHE_HOME", t.TempDir())
+	o := Options{Command: []string{"true"}, Directory: t.TempDir(), Environment: os.Environ()}
+	ahead := Load(o)()
+	target, err := Start(o)
+	if errors.Is(err, agentbin.ErrMissing) && ahead.Agent == "" {
+		return // in a checkout in which no agent is built
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer target.Release()
+	<-target.Done()
+	if st, err := os.Stat(ahead.Agent); err != nil || !st.Mode().IsRegular() || ahead.Agent != target.Agent() {
+		t.Errorf("loaded ahead %q, %v; otherwise %q", ahead.Agent, err, target.Agent())
+	}
+	none := Options{Command: []string{"/none"}, Directory: t.TempDir(), Environment: os.Environ()}
+	if _, err := Start(Load(none)()); !errors.Is(err, ErrStart) {
+		t.Errorf("a command that does not exist: %v", err)
+	}
+}
+
 // TestNoAgent: without a place for the agent nothing is started.
 func TestNoAgent(t *testing.T) {
 	if _, err := agentbin.Bytes(agentbin.Glibc); err != nil {
