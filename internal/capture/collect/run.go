@@ -231,9 +231,7 @@ func recordFiles(o Options, w *session.Writer, files *safefs.Dir, start quantity
 			r.OnNamed(o.OnNamed)
 			traced.drainLast()
 		}
-		spent = processorTime()
-		err = r.sync(now, last)
-		spent = processorTime() - spent
+		spent, err = r.writeSlice(now, last, done || flush != nil)
 		if err == nil && last {
 			err = r.lastLook(now)
 		}
