@@ -17,28 +17,33 @@ import (
 // ilHashBytes is how much of a hash is stored: of the million methods of a very large program no two have it by chance.
 const ilHashBytes = 8
 
-// hashBodies notes the hash of the code of the functions of user code: programs call them otherwise from build to
-// build, not those of the framework.
-func (r *resolver) hashBodies(f *moduleFile, c *code) {
-	if !r.in.ReadCode || f.meta == nil {
-		return
-	}
-	seen := map[clrmeta.Token]string{} // generic functions have a row for each instantiation
+// hashBodies begins to hash the code of the functions of user code, which programs call otherwise from build to build,
+// unlike those of the framework, and returns what waits for that and notes it. Meanwhile it only reads the file.
+func (r *resolver) hashBodies(f *moduleFile, c *code) (note func()) {
+	functions := map[clrmeta.Token][]int{} // generic functions have a row for each instantiation
 	for _, i := range f.functions {
 		row := &r.out.Functions[i]
-		if row.Kind != session.FunctionMethod || !r.isUser(row.Module) {
-			continue
+		if r.in.ReadCode && f.meta != nil && row.Kind == session.FunctionMethod && r.isUser(row.Module) {
+			functions[clrmeta.Token(row.Token)] = append(functions[clrmeta.Token(row.Token)], i)
 		}
-		token := clrmeta.Token(row.Token)
-		hash, known := seen[token]
-		if !known {
-			if !r.hasCode(f, c) {
-				return
+	}
+	if len(functions) == 0 || !r.hasCode(f, c) {
+		return func() {}
+	}
+	hashed, of := make(chan map[clrmeta.Token]string, 1), *c
+	go func() {
+		hashes := make(map[clrmeta.Token]string, len(functions))
+		for token := range functions {
+			hashes[token] = hashIL(f.meta, &of, token)
+		}
+		hashed <- hashes
+	}()
+	return func() {
+		for token, hash := range <-hashed {
+			for _, i := range functions[token] {
+				r.out.Functions[i].ILHash = hash
 			}
-			hash = hashIL(f.meta, c, token)
-			seen[token] = hash
 		}
-		row.ILHash = hash
 	}
 }
 

@@ -143,6 +143,8 @@ func (r *resolver) resolveLines(f *moduleFile) {
 			c.close.Close() // nothing was written
 		}
 	}()
+	note := r.hashBodies(f, &c)
+	defer note() // before the file is closed
 	for _, i := range f.functions {
 		row := &r.out.Functions[i]
 		row.File, row.Line = 0, 0
@@ -159,7 +161,6 @@ func (r *resolver) resolveLines(f *moduleFile) {
 		}
 	}
 	r.params.find(f, s, &c)
-	r.hashBodies(f, &c)
 }
 
 // resolveInstruction finds the IL offset of an instruction and its place.
