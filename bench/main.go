@@ -18,7 +18,7 @@
 //
 // Usage: go run ./bench [-rounds 7] [-o bench/RESULTS.md] [-only
 // allocations|pauses|types|filters|paused|trace|control|shadow|roslyn|report|views|calls|starts|timed-roslyn|
-// timed-report]
+// timed-report|prompt]
 package main
 
 import (
@@ -38,8 +38,8 @@ func main() {
 	rounds := flag.Int("rounds", 7, "runs of each variant; the median counts")
 	out := flag.String("o", "", "write the tables to this file too")
 	only := flag.String("only", "",
-		"allocations, pauses, types, filters, paused, trace, control, shadow, roslyn, report, views, calls, starts, timed-roslyn or "+
-			"timed-report")
+		"allocations, pauses, types, filters, paused, trace, control, shadow, roslyn, report, views, calls, starts, timed-roslyn, "+
+			"timed-report or prompt")
 	sessions := flag.String("sessions", "", "only make the sessions of views, in this folder")
 	flag.Parse()
 	if *sessions != "" {
@@ -98,7 +98,8 @@ func run(rounds int, out, only string) error {
 	}{{"allocations", b.allocations}, {"pauses", b.pauses}, {"types", b.types}, {"filters", b.filters},
 		{"shadow", b.shadow}, {"roslyn", b.roslyn}, {"report", b.report}, {"views", b.views}, {"paused", b.paused},
 		{"control", b.control}, {"trace", b.trace},
-		{"calls", b.calls}, {"starts", b.starts}, {"timed-roslyn", b.timedRoslyn}, {"timed-report", b.timedReport}} {
+		{"calls", b.calls}, {"starts", b.starts}, {"timed-roslyn", b.timedRoslyn}, {"timed-report", b.timedReport},
+		{"prompt", b.prompt}} {
 		if only != "" && only != part.name {
 			continue
 		}
