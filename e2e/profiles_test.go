@@ -182,6 +182,10 @@ func TestProfiles(t *testing.T) {
 				x.do("make 500")
 				x.do("gc 0")
 			})
+			if said := strings.Join(heap.Comments, " "); !strings.Contains(said, "Each object is counted") ||
+				strings.Contains(said, "stimated") || strings.Contains(said, "Lost") {
+				t.Errorf("comments of what is counted: %s", said)
+			}
 			for value, want := range map[string][2]int64{"alloc_objects": {30, 500}, "inuse_objects": {30, 0},
 				"alloc_space": {30 * keptBytes, 500 * itemBytes}, "inuse_space": {30 * keptBytes, 0}} {
 				have := typeValues(t, heap, value)
