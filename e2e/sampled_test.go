@@ -114,7 +114,7 @@ func (s *sandbox) agrees(session string) {
 // refusesEstimates checks that what cannot show estimates as such says so, and that the summary does not propose it.
 func (s *sandbox) refusesEstimates(session string) {
 	s.t.Helper()
-	for _, args := range [][]string{{"view", session}, {"diff", session, session}, {"report", session, "ages"},
+	for _, args := range [][]string{{"view", session}, {"diff", session, session},
 		{"export", session, "--format", "speedscope", "-o", "-"}} {
 		if said := s.run(args...); said.exit == 0 || !strings.Contains(said.stderr, "small objects were sampled") {
 			s.t.Errorf("%v: exit code %d: %s", args, said.exit, said.stderr)
@@ -122,6 +122,11 @@ func (s *sandbox) refusesEstimates(session string) {
 	}
 	if said := s.run("report", session); said.exit != 0 || strings.Contains(said.stdout, "clrprof view") {
 		s.t.Errorf("the summary proposes the page: exit code %d: %s", said.exit, said.stdout)
+	}
+	for _, view := range []string{"ages", "survivors", "gcs", "rules", "tests"} {
+		if said := s.run("report", session, view); said.exit != 0 {
+			s.t.Errorf("%s: exit code %d: %s", view, said.exit, said.stderr)
+		}
 	}
 }
 

@@ -162,9 +162,16 @@ func (c *gcScope) add(d *Data, gc session.GCID, site session.SiteID, sum func(at
 		return fmt.Errorf("session %s: %w: a change of site %d, which does not exist",
 			d.session.Path(), session.ErrCorrupt, site)
 	}
-	if n := c.sign[gc]; n != 0 && c.wanted[at] {
-		p := sum(at)
-		*p = p.Add(q.Amount{Allocations: a.Allocations * q.Count(n), Bytes: a.Bytes * q.Bytes(n)})
+	sign := c.sign[gc]
+	if sign == 0 || !c.wanted[at] {
+		return nil
+	}
+	d.markSampled(at, &a)
+	p := sum(at)
+	if sign < 0 {
+		*p = p.Sub(a)
+	} else {
+		*p = p.Add(a)
 	}
 	return nil
 }

@@ -12,6 +12,28 @@ type GroupLifetime struct {
 	Group
 	Lifetime
 	session.Ages
+	Sampled *SampledAges // what of the ages is estimated; nil: nothing
+}
+
+// SampledAges says what of session.Ages is estimated.
+type SampledAges struct {
+	GCs, Time, AliveGCs [session.AgeBuckets]q.Sampled
+}
+
+// add adds what samples of a weight are among ages. Ages less than zero are taken out of others.
+func (s *SampledAges) add(ages *session.Ages, weight q.Count) {
+	for _, part := range []struct {
+		to *[session.AgeBuckets]q.Sampled
+		of *[session.AgeBuckets]q.Count
+	}{{&s.GCs, &ages.GCs}, {&s.Time, &ages.Time}, {&s.AliveGCs, &ages.AliveGCs}} {
+		for i, n := range part.of {
+			if n < 0 {
+				part.to[i] = part.to[i].Sub(q.SamplesOf(-n, weight))
+				continue
+			}
+			part.to[i] = part.to[i].Add(q.SamplesOf(n, weight))
+		}
+	}
 }
 
 // GroupLifetimes returns the groups as Lifetimes.Groups does, with ages if they are wanted. Those by type and by
@@ -30,12 +52,24 @@ func (v *Source) GroupLifetimes(by By, ages bool) ([]GroupLifetime, error) {
 	out := make([]GroupLifetime, all.Len())
 	for n := range out {
 		out[n] = GroupLifetime{Group: all.Group(n), Lifetime: all.Lifetime(n)}
-		out[n].GCs[0] = out[n].Collected().Allocations
+		out[n].Ages.GCs[0] = out[n].Collected().Allocations
+		if ages && v.estimates {
+			out[n].Sampled = &SampledAges{}
+			out[n].Sampled.GCs[0] = out[n].Collected().Sampled
+		}
 	}
 	if ages {
-		err = lifetimes.data.eachAge(func(site int32, add func(*session.Ages)) {
-			if n := all.of[site]; n != none {
-				add(&out[n].Ages)
+		d := lifetimes.data
+		err = d.eachAge(func(site int32, add func(*session.Ages)) {
+			n := all.of[site]
+			if n == none {
+				return
+			}
+			add(&out[n].Ages)
+			if weight := d.Sites[site].Weight; v.estimates && weight > 0 {
+				var one session.Ages
+				add(&one)
+				out[n].Sampled.add(&one, q.Count(weight))
 			}
 		})
 	}
@@ -98,7 +132,7 @@ func groupLifetimes[Row any](rows []Row, of func(*Row) (Group, *session.Lifetime
 	out := make([]GroupLifetime, len(rows))
 	for i := range rows {
 		group, sums := of(&rows[i])
-		out[i] = GroupLifetime{group, Lifetime{sums.Born, sums.Dead}, sums.Ages}
+		out[i] = GroupLifetime{group, Lifetime{sums.Born, sums.Dead}, sums.Ages, nil}
 	}
 	return out
 }

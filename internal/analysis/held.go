@@ -11,9 +11,9 @@ import (
 // HeldPlace is what a snapshot of a heap has of the objects of a type from one place in user code, and the static field
 // that retains most of them.
 type HeldPlace struct {
-	Type session.TypeID
-	From Place // zero: no user code made them
-	q.Amount
+	Type        session.TypeID
+	From        Place                   // zero: no user code made them
+	q.Amount                            // where objects were sampled, what these stand for
 	Static      *session.SnapshotStatic // nil: none retains any
 	StaticBytes q.Bytes                 // of these objects that it retains
 }
@@ -28,7 +28,8 @@ type Holders struct {
 // of them; nil: there is none.
 func (h *Holders) Holder(from Place, typ session.TypeID) (*session.SnapshotStatic, q.Bytes) {
 	for i := range h.Places {
-		if p := &h.Places[i]; p.From == from && p.Type == typ && p.Static != nil && 2*p.StaticBytes >= p.Bytes {
+		if p := &h.Places[i]; p.From == from && p.Type == typ && p.Static != nil && 2*p.StaticBytes >= p.Bytes &&
+			!p.Sampled.IsFew() {
 			return p.Static, p.StaticBytes
 		}
 	}
@@ -64,7 +65,12 @@ func (v *Source) Holders() (*Holders, error) {
 		at, known := slices.BinarySearchFunc(d.Sites, row.Site, func(s session.Site, id session.SiteID) int {
 			return cmp.Compare(s.ID, id)
 		})
-		out.Bytes += row.Bytes
+		amount, bytes := row.Amount, row.StaticBytes
+		if known {
+			amount = d.scaled(at, amount)
+			bytes = d.scaled(at, q.Amount{Bytes: bytes}).Bytes
+		}
+		out.Bytes += amount.Bytes
 		if !known || d.siteNode[at] < 0 {
 			continue
 		}
@@ -72,10 +78,10 @@ func (v *Source) Holders() (*Holders, error) {
 		if sums[k] == nil {
 			sums[k] = &sum{by: map[*session.SnapshotStatic]q.Bytes{}}
 		}
-		sums[k].Amount = sums[k].Add(row.Amount)
+		sums[k].Amount = sums[k].Add(amount)
 		if p := d.siteProcess(at); row.Static != 0 {
 			if f := statics.Field(p, row.Static); f != nil {
-				sums[k].by[f] += row.StaticBytes
+				sums[k].by[f] += bytes
 			}
 		}
 	}

@@ -11,8 +11,16 @@ import (
 // Hold is what one holder holds of the objects of a type from one place in user code.
 type Hold struct {
 	Holder session.SnapshotHolder // without site and amount
-	From   Place                  // zero: no user code made them
+	From   Place                  // zero: no user code made them, or it is not known who did
 	q.Amount
+
+	// of these, what objects that were sampled stand for; zero: all was counted
+	Estimate q.Amount
+}
+
+// holdSums adds up a Hold.
+type holdSums struct {
+	counted, estimate q.Amount
 }
 
 // Holds returns who holds the objects of a type, in each process, those of most bytes first; nothing if it is not
@@ -34,7 +42,7 @@ func (v *Source) Holds(typ session.TypeID) ([]Hold, error) {
 		holder session.SnapshotHolder
 		from   Place
 	}
-	sums, a := map[key]q.Amount{}, d.attribute()
+	sums, a := map[key]*holdSums{}, d.attribute()
 	for _, h := range list {
 		k := key{holder: h}
 		k.holder.Site, k.holder.Amount = 0, q.Amount{}
@@ -44,11 +52,17 @@ func (v *Source) Holds(typ session.TypeID) ([]Hold, error) {
 		if known && d.siteNode[at] >= 0 {
 			k.from = d.place(a.nearest[d.siteNode[at]])
 		}
-		sums[k] = sums[k].Add(h.Amount)
+		if sums[k] == nil {
+			sums[k] = &holdSums{}
+		}
+		sums[k].counted = sums[k].counted.Add(h.Amount)
+		if known {
+			sums[k].estimate = sums[k].estimate.Add(d.scaled(at, h.Amount))
+		}
 	}
 	out := make([]Hold, 0, len(sums))
-	for k, amount := range sums {
-		out = append(out, Hold{k.holder, k.from, amount})
+	for k, sum := range sums {
+		out = append(out, Hold{k.holder, k.from, sum.counted, sum.estimate})
 	}
 	slices.SortFunc(out, func(x, y Hold) int {
 		return cmp.Or(cmp.Compare(y.Bytes, x.Bytes), cmp.Compare(x.Holder.Process, y.Holder.Process),

@@ -74,9 +74,6 @@ func (d *Data) lifetimesBorn(born []q.Amount) (*Lifetimes, error) {
 	if err := d.addDeaths(sites); err != nil {
 		return nil, err
 	}
-	for _, dead := range sites.dead {
-		d.markSampled(dead)
-	}
 	return d.lifetimesOf(sites), nil
 }
 

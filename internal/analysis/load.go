@@ -287,13 +287,27 @@ func eachRow[T any](d *Data, table string, read func(from, to session.SliceID, f
 // eachValue is eachRow for what sites allocated.
 func (d *Data) eachValue(of [2]session.SliceID, fn func(slice, site int32, v *session.SiteValue)) error {
 	ids := func(v *session.SiteValue) (session.SliceID, session.SiteID) { return v.Slice, v.Site }
-	return eachRow(d, "site_value", d.session.EachSiteValue, of, ids, fn)
+	mark := fn
+	if d.estimates {
+		mark = func(slice, site int32, v *session.SiteValue) {
+			d.markSampled(site, &v.Amount)
+			fn(slice, site, v)
+		}
+	}
+	return eachRow(d, "site_value", d.session.EachSiteValue, of, ids, mark)
 }
 
 // eachDeath is eachRow for what died.
 func (d *Data) eachDeath(of [2]session.SliceID, fn func(slice, site int32, f *session.SiteDeath)) error {
 	ids := func(f *session.SiteDeath) (session.SliceID, session.SiteID) { return f.Slice, f.Site }
-	return eachRow(d, "site_death", d.session.EachSiteDeath, of, ids, fn)
+	mark := fn
+	if d.estimates {
+		mark = func(slice, site int32, f *session.SiteDeath) {
+			d.markSampled(site, &f.Amount)
+			fn(slice, site, f)
+		}
+	}
+	return eachRow(d, "site_death", d.session.EachSiteDeath, of, ids, mark)
 }
 
 // errNotThere is wrapped by errors that say that a row refers to one that does not exist.
@@ -336,27 +350,29 @@ func (d *Data) addUpSites() ([]q.Amount, error) {
 	}
 	out := make([]q.Amount, len(d.Sites))
 	if d.in.gcs != nil {
-		err := d.bornBetween(out)
-		d.markSampled(out)
-		return out, err
+		return out, d.bornBetween(out)
 	}
 	err := d.eachValue(d.in.span, func(slice, site int32, v *session.SiteValue) {
 		if d.in.inSlice(slice) && lets(d.in.sites, site) {
 			out[site] = out[site].Add(v.Amount)
 		}
 	})
-	d.markSampled(out)
 	return out, err
 }
 
-// markSampled notes of amounts by site what of them is estimated.
-func (d *Data) markSampled(list []q.Amount) {
-	if !d.estimates {
-		return
+// markSampled notes of an amount of a site, by position, what of it is estimated.
+func (d *Data) markSampled(site int32, a *q.Amount) {
+	if d.estimates && d.Sites[site].Weight > 0 {
+		a.Sampled = q.SamplesOf(a.Allocations, q.Count(d.Sites[site].Weight))
 	}
-	for i := range list {
-		if d.Sites[i].Weight > 0 {
-			list[i].Sampled = q.SamplesOf(list[i].Allocations, q.Count(d.Sites[i].Weight))
-		}
+}
+
+// scaled is what objects of a site stand for that were counted one by one, as in a snapshot of the heap: of samples
+// more than themselves.
+func (d *Data) scaled(site int, a q.Amount) q.Amount {
+	if weight := d.Sites[site].Weight; d.estimates && weight > 0 {
+		a.Allocations, a.Bytes = a.Allocations*q.Count(weight), a.Bytes*q.Bytes(weight)
+		d.markSampled(int32(site), &a)
 	}
+	return a
 }

@@ -68,6 +68,39 @@ func OpenEstimates(s *session.Session, sel Selection) (*Source, error) {
 // HasEstimates reports whether amounts can be estimates.
 func (v *Source) HasEstimates() bool { return v.estimates }
 
+// SiteEstimates returns a function that notes of an amount of a site what of it is estimated, for rows of sites that
+// are read from the session itself.
+func (v *Source) SiteEstimates() (func(session.SiteID, q.Amount) q.Amount, error) {
+	return v.eachSample(func(d *Data, site int32, a q.Amount) q.Amount {
+		d.markSampled(site, &a)
+		return a
+	})
+}
+
+// SiteStandsFor returns a function that says what objects of a site stand for that were counted one by one, as in a
+// snapshot of the heap, or the references to them: of samples more than themselves.
+func (v *Source) SiteStandsFor() (func(session.SiteID, q.Amount) q.Amount, error) {
+	return v.eachSample(func(d *Data, site int32, a q.Amount) q.Amount { return d.scaled(int(site), a) })
+}
+
+// eachSample returns a function that changes amounts of sites as change does, where objects were sampled.
+func (v *Source) eachSample(change func(*Data, int32, q.Amount) q.Amount) (func(session.SiteID, q.Amount) q.Amount,
+	error) {
+	if !v.estimates {
+		return func(_ session.SiteID, a q.Amount) q.Amount { return a }, nil
+	}
+	d, err := v.load()
+	if err != nil {
+		return nil, err
+	}
+	return func(id session.SiteID, a q.Amount) q.Amount {
+		if at, known := d.siteIndex.find(id); known && at != none {
+			return change(d, at, a)
+		}
+		return a
+	}, nil
+}
+
 // Computed returns the values of all of a session, none of which is one that is stored.
 func Computed(s *session.Session) (*Source, error) {
 	return (&Source{session: s}).compute()

@@ -14,15 +14,39 @@ func (s Sampled) Add(o Sampled) Sampled { return Sampled{s.Samples + o.Samples, 
 
 // Sub returns the samples without others that are among them.
 func (s Sampled) Sub(o Sampled) Sampled {
-	return Sampled{s.Samples - o.Samples, max(0, s.Squares-o.Squares)}
+	if o.Samples >= s.Samples { // of more than there is, as of what changed in a span of time, nothing is known
+		return Sampled{}
+	}
+	left := s.Samples - o.Samples // each stands for one object or more, which rounding may hide
+	return Sampled{left, max(float32(left), s.Squares-o.Squares)}
 }
 
 // LeastSamples is from how many samples on an estimate has a number: with fewer its interval of 95 % is wider than from
 // a half to twice as much.
 const LeastSamples = 10
 
+// IsFew reports whether there are samples, but too few for a number.
+func (s Sampled) IsFew() bool { return s.Samples > 0 && s.Samples < LeastSamples }
+
 // Interval is where a value lies that is known by an estimate, in 95 of 100 recordings.
 type Interval struct{ Low, High int64 }
+
+// EstimateSign stands before numbers that are estimates.
+const EstimateSign = "≈"
+
+// Sign is what stands before numbers of an amount: nothing if it was counted.
+func (a Amount) Sign() string {
+	if a.Sampled.Samples > 0 {
+		return EstimateSign
+	}
+	return ""
+}
+
+// Of says how many things an amount is, as Count.Of does, and with a sign if that is an estimate.
+func (a Amount) Of(thing string) string { return a.Sign() + a.Allocations.Of(thing) }
+
+// InBytes says how many bytes an amount is, with a sign if that is an estimate.
+func (a Amount) InBytes() string { return a.Sign() + a.Bytes.String() }
 
 // SamplesOf returns how many samples of a number of objects a weight makes.
 func SamplesOf(objects, weight Count) Sampled {
@@ -48,6 +72,12 @@ const (
 	bytesOfSample = 102_400
 	unlike        = 1.04
 )
+
+// mostOfSample is how many bytes a sample of a small object stands for at most, in round numbers: one of 85,000 bytes.
+const mostOfSample = bytesOfSample * 3 / 2
+
+// SamplesIn returns how many samples bytes of small objects are from at least, for sums of which nobody kept that.
+func SamplesIn(b Bytes) uint32 { return uint32(min(max(0, b)/mostOfSample, math.MaxUint32)) }
 
 // BytesInterval is that of the bytes.
 func (a Amount) BytesInterval() Interval {

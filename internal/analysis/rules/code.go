@@ -16,9 +16,10 @@ var often = limits{objects: 1000, share: true}
 // leastPercent is the part of all objects or bytes from which on something is of weight.
 const leastPercent = 1
 
-// reach reports whether an amount is at the limits.
+// reach reports whether an amount is at the limits. An estimate by a few samples is not known to be.
 func (l limits) reach(a, all q.Amount) bool {
-	return a.Allocations >= l.objects && a.Bytes >= l.bytes && a.Bytes >= l.each*q.Bytes(a.Allocations) &&
+	return !a.Sampled.IsFew() && a.Allocations >= l.objects && a.Bytes >= l.bytes &&
+		a.Bytes >= l.each*q.Bytes(a.Allocations) &&
 		(!l.share || a.Allocations*100 >= all.Allocations*leastPercent || a.Bytes*100 >= all.Bytes*leastPercent)
 }
 
@@ -140,7 +141,7 @@ func discarded(is func(*facts, *analysis.Use) bool) func(*facts, *analysis.Use) 
 
 // objects is the evidence of most rules: how many objects of which type, and what called made them.
 func objects(x *Finding, n Names) string {
-	text := fmt.Sprintf("%s, %s%s", x.Amount.Allocations.Of("object"), x.Amount.Bytes, ofType(x, n))
+	text := fmt.Sprintf("%s, %s%s", x.Amount.Of("object"), x.Amount.InBytes(), ofType(x, n))
 	if x.Function != 0 {
 		text += " by " + n.Function(x.Function)
 	}
@@ -153,10 +154,10 @@ func ofType(x *Finding, n Names) string {
 	case x.OfType == x.Amount:
 		return ", of type " + n.Type(x.Type)
 	case x.OfType.Bytes*2 >= x.Amount.Bytes:
-		return fmt.Sprintf(", most of it of type %s (%s)", n.Type(x.Type), x.OfType.Allocations.Of("object"))
+		return fmt.Sprintf(", most of it of type %s (%s)", n.Type(x.Type), x.OfType.Of("object"))
 	}
-	return fmt.Sprintf(", the largest part of type %s (%s, %s)", n.Type(x.Type), x.OfType.Allocations.Of("object"),
-		x.OfType.Bytes)
+	return fmt.Sprintf(", the largest part of type %s (%s, %s)", n.Type(x.Type), x.OfType.Of("object"),
+		x.OfType.InBytes())
 }
 
 // Limits of what is about time.

@@ -13,7 +13,7 @@ const leastThrown = 100
 
 // thrown is the evidence of the rule about exceptions.
 func thrown(x *Finding, n Names) string {
-	return fmt.Sprintf("%s; at most %s of them thrown", objects(x, n), x.Calls)
+	return fmt.Sprintf("%s; at most %s%s of them thrown", objects(x, n), x.Amount.Sign(), x.Calls)
 }
 
 // thrownOnly keeps findings about exceptions that were thrown: there are traces of stacks at their place. Of those that

@@ -113,11 +113,11 @@ func program(floor string, find func(*facts, *Rule) []Finding) finder {
 
 func manyGen2Deaths(f *facts, r *Rule) []Finding {
 	dead, all := f.Total.Dead[2], f.Total.Dead[0].Add(f.Total.Dead[1]).Add(f.Total.Dead[2])
-	if dead.Bytes < leastBytes || dead.Bytes*100 < all.Bytes*leastGen2Percent {
+	if dead.Sampled.IsFew() || dead.Bytes < leastBytes || dead.Bytes*100 < all.Bytes*leastGen2Percent {
 		return nil
 	}
-	return whole(r, dead, "%s of the bytes that died in generations 0 to 2 (%s) died in generation 2",
-		q.PercentOf(dead.Bytes, all.Bytes), dead.Bytes)
+	return whole(r, dead, "%s%s of the bytes that died in generations 0 to 2 (%s) died in generation 2",
+		dead.Sign(), q.PercentOf(dead.Bytes, all.Bytes), dead.InBytes())
 }
 
 // pauses are collections, and how long the program stood still for them, without the agent's own work in them.
@@ -218,7 +218,7 @@ func finalizable(f *facts, r *Rule) []Finding {
 // died is the evidence of rules about what died.
 func died(generation int) func(*Finding, Names) string {
 	return func(x *Finding, n Names) string {
-		return fmt.Sprintf("%s (%s) died in %s%s", x.Amount.Bytes, x.Amount.Allocations.Of("object"),
+		return fmt.Sprintf("%s (%s) died in %s%s", x.Amount.InBytes(), x.Amount.Of("object"),
 			session.GenerationName(int64(generation)), ofType(x, n))
 	}
 }

@@ -186,10 +186,11 @@ func growing(f *facts, u *analysis.Use) q.Amount {
 }
 
 func alive(x *Finding, n Names) string {
-	text := fmt.Sprintf("%s (%s) are alive, and their number fell in no slice of time%s", x.Amount.Bytes,
-		x.Amount.Allocations.Of("object"), ofType(x, n))
+	text := fmt.Sprintf("%s (%s) are alive, and their number fell in no slice of time%s", x.Amount.InBytes(),
+		x.Amount.Of("object"), ofType(x, n))
 	if field, bytes := n.Holder(x.From, x.Type); field != "" {
-		text += fmt.Sprintf("; in the snapshot of the heap, the static field %s retains %s of these", field, bytes)
+		text += fmt.Sprintf("; in the snapshot of the heap, the static field %s retains %s%s of these", field,
+			x.Amount.Sign(), bytes)
 	}
 	return text
 }
@@ -211,7 +212,7 @@ func justLarge(_ *facts, u *analysis.Use) bool {
 }
 
 func average(x *Finding, n Names) string {
-	return fmt.Sprintf("%s, %s each on average%s", x.Amount.Allocations.Of("object"),
+	return fmt.Sprintf("%s, %s%s each on average%s", x.Amount.Of("object"), x.Amount.Sign(),
 		(x.Amount.Bytes / q.Bytes(max(1, x.Amount.Allocations))).Exact(), ofType(x, n))
 }
 
@@ -259,7 +260,7 @@ const compiledType = "System.Reflection.Emit.DynamicMethod"
 
 // compiledExpressions is the evidence of the rule about them.
 func compiledExpressions(x *Finding, n Names) string {
-	return x.Amount.Allocations.Of("expression") + " compiled by " + n.Function(x.Function)
+	return x.Amount.Of("expression") + " compiled by " + n.Function(x.Function)
 }
 
 // compiles reports whether an expression is compiled, one for each object that counts.

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/clrprof/clrprof/internal/analysis"
 	q "github.com/clrprof/clrprof/internal/quantity"
 	"github.com/clrprof/clrprof/internal/session"
 )
@@ -44,32 +45,40 @@ func ageKey(measure string, bucket int) string {
 
 // ageColumns makes the columns of ages.
 func ageColumns() []Column {
-	out := []Column{{Key: "dead_instances", Title: "Died", Kind: Count, cell: func(_ *context, r *Row) Cell {
+	out := []Column{{Key: "dead_instances", Title: "Died", Kind: Count, cell: func(c *context, r *Row) Cell {
 		if r.ages == nil {
 			return Cell{Empty: true}
 		}
-		return numberCell(r.lifetime.Collected().Allocations)
+		return c.objectsCell(r.lifetime.Collected(), r.lifetime.Born)
 	}}}
 	for i := range session.AgeBuckets {
 		title := session.AgeName(session.AgeGCs, int64(i))
 		title = strings.Replace(title, " and more", "+", 1)
 		out = append(out,
 			Column{Key: ageKey(session.AgeGCs, i), Title: title + pick(i == 1, " GC", " GCs"), Kind: Count,
-				cell: ageCell(func(a *session.Ages) q.Count { return a.GCs[i] })},
+				cell: ageCell(func(a *session.Ages) q.Count { return a.GCs[i] },
+					func(s *analysis.SampledAges) q.Sampled { return s.GCs[i] })},
 			Column{Key: ageKey("alive", i), Title: "Alive " + title, Kind: Count,
-				cell: ageCell(func(a *session.Ages) q.Count { return a.AliveGCs[i] })},
+				cell: ageCell(func(a *session.Ages) q.Count { return a.AliveGCs[i] },
+					func(s *analysis.SampledAges) q.Sampled { return s.AliveGCs[i] })},
 			Column{Key: ageKey(session.AgeTime, i), Title: session.AgeName(session.AgeTime, int64(i)), Kind: Count,
-				cell: ageCell(func(a *session.Ages) q.Count { return a.Time[i] })})
+				cell: ageCell(func(a *session.Ages) q.Count { return a.Time[i] },
+					func(s *analysis.SampledAges) q.Sampled { return s.Time[i] })})
 	}
 	return out
 }
 
-func ageCell(value func(*session.Ages) q.Count) func(*context, *Row) Cell {
-	return func(_ *context, r *Row) Cell {
-		if r.ages == nil {
+func ageCell(value func(*session.Ages) q.Count, sampled func(*analysis.SampledAges) q.Sampled) func(*context,
+	*Row) Cell {
+	return func(c *context, r *Row) Cell {
+		switch {
+		case r.ages == nil:
 			return Cell{Empty: true}
+		case r.sampledAges == nil:
+			return numberCell(value(r.ages))
 		}
-		return numberCell(value(r.ages))
+		a := q.Amount{Allocations: value(r.ages), Sampled: sampled(r.sampledAges)}
+		return c.objectsCell(a, r.lifetime.Born)
 	}
 }
 
@@ -83,6 +92,9 @@ func buildAges(b *builder) error {
 		b.note(NoteAgesWhole)
 		for i := range list {
 			list[i].ages.GCs[0] = 0 // how many survived nothing is known of the whole only
+			if of := list[i].sampledAges; of != nil {
+				of.GCs[0] = q.Sampled{}
+			}
 		}
 	}
 	b.table.Rows = b.limit(list, exclusiveCost)

@@ -34,9 +34,6 @@ func (v View) buildIn(c *context, o Options) (*Table, error) {
 	if v, err = v.withData(c); err != nil {
 		return nil, err
 	}
-	if err := v.checkEstimates(c); err != nil {
-		return nil, err
-	}
 	if v.adapt != nil {
 		v = v.adapt(c, v)
 	}

@@ -41,6 +41,7 @@ type context struct {
 	awaits    map[session.FunctionID]*session.FunctionAwait // of async methods that waited
 	counters  counterColumns
 	raw       bool // elapsed times are shown with what the probes added
+	late      bool // the process was started without the agent: what it had before is not known
 	processes rows[session.ProcessID, session.Process]
 	threads   rows[session.ThreadID, session.Thread]
 	logical   pathTree                     // of a call tree; nil: the physical one
@@ -83,6 +84,11 @@ func newContext(src *analysis.Source, raw bool) (*context, error) {
 			return nil, err
 		}
 	}
+	info, err := s.Info()
+	if err != nil {
+		return nil, err
+	}
+	c.late = info[session.KeyObjects] == session.ObjectsLarge
 	sets, err := s.ThreadSets()
 	if err != nil {
 		return nil, err

@@ -77,6 +77,10 @@ func (b *builder) bornBetween(from, to int64) ([]Row, error) {
 	if err != nil {
 		return nil, err
 	}
+	estimated, err := b.source.SiteEstimates()
+	if err != nil {
+		return nil, err
+	}
 	sums := make([]q.Amount, len(groups))
 	ends := make([]analysis.Lifetime, len(groups)) // Dead here means: alive in this generation
 	for _, a := range cohorts {
@@ -84,9 +88,10 @@ func (b *builder) bornBetween(from, to int64) ([]Row, error) {
 		if !wanted {
 			continue
 		}
-		sums[g] = sums[g].Add(a.Amount)
+		amount := estimated(a.Site, a.Amount)
+		sums[g], ends[g].Born = sums[g].Add(amount), ends[g].Born.Add(amount)
 		if a.Generation >= 0 && a.Generation < session.Generations {
-			ends[g].Dead[a.Generation] = ends[g].Dead[a.Generation].Add(a.Amount)
+			ends[g].Dead[a.Generation] = ends[g].Dead[a.Generation].Add(amount)
 		}
 	}
 	var out []Row

@@ -1,11 +1,6 @@
 package report
 
 import (
-	"errors"
-	"fmt"
-	"slices"
-	"strings"
-
 	q "github.com/clrprof/clrprof/internal/quantity"
 )
 
@@ -47,21 +42,13 @@ func (c *context) shareCell(a, whole q.Amount, p q.Percent) Cell {
 	return Cell{Percent: p}
 }
 
+// sign is what stands before shares of bytes that are parts of texts.
+func (s *Summary) sign() string {
+	if s.Estimated {
+		return q.EstimateSign
+	}
+	return ""
+}
+
 // Few reports whether a part of what a summary is about has too few samples for a number.
 func (s *Summary) Few(part q.Amount) bool { return s.Estimated && isFew(part, s.Total) }
-
-// ErrNoEstimates means that a view of a session whose small objects were sampled cannot say yet which of its numbers
-// are estimates.
-var ErrNoEstimates = errors.New("small objects were sampled, and this view cannot show estimates as such yet")
-
-// estimating are the views that show estimates as such, or have none.
-var estimating = []string{"functions", "calltree", "callers", "function", "modules", "lines", "ips", "types",
-	"lifetime", "processes", "threads", "losses", "header", "events", "interactions"}
-
-// checkEstimates refuses a view that would show estimates as if they were counted.
-func (v View) checkEstimates(c *context) error {
-	if !c.source.HasEstimates() || v.section || slices.Contains(estimating, v.Name) {
-		return nil
-	}
-	return fmt.Errorf("%w: %s; these can: %s", ErrNoEstimates, v.Name, strings.Join(estimating, ", "))
-}

@@ -2,6 +2,7 @@ package report
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/clrprof/clrprof/internal/analysis"
@@ -64,32 +65,27 @@ var heapParts = []struct {
 // gcHeapColumns are the columns of all generations together, and of single ones.
 func gcHeapColumns() []Column {
 	column := func(key, title string, kind Kind, value func(*gcRow) int64) Column {
-		return Column{Key: key, Title: title, Kind: kind, cell: gcCell(func(g *gcRow) Cell {
+		return Column{Key: key, Title: title, Kind: kind, cell: gcCell(func(_ *context, g *gcRow) Cell {
 			return Cell{Number: value(g), Empty: !g.known}
 		})}
 	}
 	out := []Column{column("pinned", "Pinned", Count, func(g *gcRow) int64 { return int64(g.pinned) })}
 	for _, part := range heapParts {
-		out = append(out,
-			column(part.key+"_objects", part.title, Count, func(g *gcRow) int64 {
-				return int64(part.of(&g.heap).Allocations)
-			}),
-			column(part.key+"_bytes", part.title, Bytes, func(g *gcRow) int64 { return int64(part.of(&g.heap).Bytes) }))
+		ofHeap := func(g *gcRow, i int) q.Amount { return part.of(&g.heaps[i]) }
+		known := func(g *gcRow) bool { return g.known }
+		out = append(out, gcAmounts(part.key, part.title, allGenerations, known, ofHeap)...)
 		for i := range session.Generations {
-			title := endTitles[i] + " " + strings.ToLower(part.title)
-			out = append(out,
-				column(endKeys[i]+"_"+part.key+"_objects", title, Count, func(g *gcRow) int64 {
-					return int64(part.of(&g.heaps[i]).Allocations)
-				}),
-				column(endKeys[i]+"_"+part.key+"_bytes", title, Bytes, func(g *gcRow) int64 {
-					return int64(part.of(&g.heaps[i]).Bytes)
-				}))
+			out = append(out, gcAmounts(endKeys[i]+"_"+part.key, endTitles[i]+" "+strings.ToLower(part.title), []int{i},
+				known, ofHeap)...)
 		}
 	}
 	free := func(key, title string, of func(*gcRow) *session.GCHeap) Column {
-		return Column{Key: key, Title: title, Kind: Bytes, cell: gcCell(func(g *gcRow) Cell {
-			bytes, known := freeBytes(of(g))
-			return Cell{Number: int64(bytes), Empty: !known}
+		return Column{Key: key, Title: title, Kind: Bytes, cell: gcCell(func(c *context, g *gcRow) Cell {
+			bytes, known := c.freeBytes(of(g))
+			if !known {
+				return Cell{Empty: true}
+			}
+			return Cell{Number: int64(bytes)}
 		})}
 	}
 	out = append(out, free("heap_free_bytes", "Heap free", func(g *gcRow) *session.GCHeap { return &g.heap }))
@@ -102,8 +98,8 @@ func gcHeapColumns() []Column {
 
 // freeBytes is what was free between the objects of a generation, or of several, when a collection ended, if that is
 // known.
-func freeBytes(h *session.GCHeap) (q.Bytes, bool) {
-	return max(0, h.Extent-h.After.Bytes), h.Extent != 0
+func (c *context) freeBytes(h *session.GCHeap) (q.Bytes, bool) {
+	return max(0, h.Extent-h.After.Bytes), h.Extent != 0 && !c.late
 }
 
 // gcGenerationKeys are the keys of the columns of single generations.
@@ -121,18 +117,57 @@ func gcGenerationKeys() string {
 	return b.String()
 }
 
-func gcCell(cell func(*gcRow) Cell) func(*context, *Row) Cell {
-	return func(_ *context, r *Row) Cell {
+func gcCell(cell func(*context, *gcRow) Cell) func(*context, *Row) Cell {
+	return func(c *context, r *Row) Cell {
 		if r.gc == nil {
 			return Cell{Empty: true}
 		}
-		return cell(r.gc)
+		return cell(c, r.gc)
 	}
+}
+
+// allGenerations are the generations of a heap.
+var allGenerations = []int{0, 1, 2, session.GenerationLarge, session.GenerationPinned}
+
+// gcAmounts are the columns of what there is in some generations, of collections of which that is known.
+func gcAmounts(key, title string, generations []int, known func(*gcRow) bool, of func(*gcRow, int) q.Amount) []Column {
+	cell := func(value func(q.Amount) int64) func(*context, *Row) Cell {
+		return gcCell(func(c *context, g *gcRow) Cell {
+			if !known(g) {
+				return Cell{Empty: true}
+			}
+			sum := q.Amount{}
+			for _, i := range generations {
+				sum = sum.Add(of(g, i))
+			}
+			return c.ofCollection(g, value(sum), generations, func(i int) q.Amount { return of(g, i) })
+		})
+	}
+	return []Column{{Key: key + "_objects", Title: title, Kind: Count, cell: cell(func(a q.Amount) int64 {
+		return int64(a.Allocations)
+	})}, {Key: key + "_bytes", Title: title, Kind: Bytes, cell: cell(func(a q.Amount) int64 { return int64(a.Bytes) })}}
+}
+
+// ofCollection is a cell of a collection with a number that depends on what there is in some generations. Where objects
+// were sampled, all but large ones are estimates: of how many samples a collection does not say, but what so many
+// bytes are from at least.
+func (c *context) ofCollection(g *gcRow, n int64, generations []int, of func(int) q.Amount) Cell {
+	if c.processes.get(g.Process).Sampler == "" || slices.Equal(generations, []int{session.GenerationLarge}) {
+		return Cell{Number: n}
+	}
+	small := q.Bytes(0)
+	for _, i := range generations {
+		if i != session.GenerationLarge {
+			small += of(i).Bytes
+		}
+	}
+	samples := q.SamplesIn(small)
+	return Cell{Number: n, Empty: samples < q.LeastSamples, Estimate: &Estimate{Samples: samples}}
 }
 
 func gcColumns() []Column {
 	column := func(key, title string, kind Kind, value func(*gcRow) int64) Column {
-		return Column{Key: key, Title: title, Kind: kind, cell: gcCell(func(g *gcRow) Cell {
+		return Column{Key: key, Title: title, Kind: kind, cell: gcCell(func(_ *context, g *gcRow) Cell {
 			return Cell{Number: value(g)}
 		})}
 	}
@@ -149,34 +184,22 @@ func gcColumns() []Column {
 		column("pause_ns", "Pause", Duration, func(g *gcRow) int64 { return int64(g.Pause) }),
 		column("agent_ns", "Agent's part", Duration, func(g *gcRow) int64 { return int64(g.Agent) }),
 		column("finalizable", "Finalizable", Count, func(g *gcRow) int64 { return int64(g.Finalizable) }),
-		{Key: "chart", Title: "Survived █ dead ░", Kind: Text, Drawn: true, cell: gcCell(func(g *gcRow) Cell {
-			return textCell(g.chart())
-		})},
-		{Key: "pause_chart", Title: "Pause", Kind: Text, Drawn: true, cell: gcCell(func(g *gcRow) Cell {
+		{Key: "chart", Title: "Survived █ dead ░", Kind: Text, Drawn: true,
+			cell: gcCell(func(_ *context, g *gcRow) Cell { return textCell(g.chart()) })},
+		{Key: "pause_chart", Title: "Pause", Kind: Text, Drawn: true, cell: gcCell(func(_ *context, g *gcRow) Cell {
 			return textCell(bar(int64(g.Pause), int64(g.longest), pauseWidth, "▆"))
 		})},
 	}
 	for _, part := range gcParts {
-		out = append(out,
-			column(part.key+"_objects", part.title, Count, func(g *gcRow) int64 {
-				return int64(part.of(g.before, g.dead, g.promoted).Allocations)
-			}),
-			column(part.key+"_bytes", part.title, Bytes, func(g *gcRow) int64 {
-				return int64(part.of(g.before, g.dead, g.promoted).Bytes)
-			}))
+		always := func(*gcRow) bool { return true }
+		value := func(g *gcRow, i int) q.Amount {
+			x := &g.generations[i]
+			return part.of(x.Before, x.Dead, x.Promoted)
+		}
+		out = append(out, gcAmounts(part.key, part.title, allGenerations, always, value)...)
 		for i := range session.Generations {
-			value := func(g *gcRow) q.Amount {
-				x := &g.generations[i]
-				return part.of(x.Before, x.Dead, x.Promoted)
-			}
-			title := endTitles[i] + " " + strings.ToLower(part.title)
-			out = append(out,
-				column(endKeys[i]+"_"+part.key+"_objects", title, Count, func(g *gcRow) int64 {
-					return int64(value(g).Allocations)
-				}),
-				column(endKeys[i]+"_"+part.key+"_bytes", title, Bytes, func(g *gcRow) int64 {
-					return int64(value(g).Bytes)
-				}))
+			out = append(out, gcAmounts(endKeys[i]+"_"+part.key, endTitles[i]+" "+strings.ToLower(part.title), []int{i},
+				always, value)...)
 		}
 	}
 	return append(out, gcHeapColumns()...)

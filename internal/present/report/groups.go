@@ -111,7 +111,7 @@ func (b *builder) groupLifetimes(ages bool) ([]Row, error) {
 		list[i] = b.rowOfGroup(g.Group)
 		list[i].values, list[i].lifetime = both(g.Born), &g.Lifetime
 		if ages {
-			list[i].ages = &g.Ages
+			list[i].ages, list[i].sampledAges = &g.Ages, g.Sampled
 		}
 	}
 	return list, err

@@ -91,21 +91,17 @@ func whereColumns() []Column {
 		if i < session.Generations {
 			title = "Alive in " + session.GenerationName(int64(i))
 		}
-		cell := func(value func(q.Amount) int64) func(*context, *Row) Cell {
-			return func(_ *context, r *Row) Cell {
+		cell := func(value func(*context, q.Amount, q.Amount) Cell) func(*context, *Row) Cell {
+			return func(c *context, r *Row) Cell {
 				if r.where == nil || i < session.Generations && !r.where.known {
 					return Cell{Empty: true}
 				}
-				return Cell{Number: value(r.where.part(i))}
+				return value(c, r.where.part(i), ofEnd(r.lifetime, i))
 			}
 		}
 		out = append(out,
-			Column{Key: name + "_instances", Title: title, Kind: Count, cell: cell(func(a q.Amount) int64 {
-				return int64(a.Allocations)
-			})},
-			Column{Key: name + "_bytes", Title: title + " bytes", Kind: Bytes, cell: cell(func(a q.Amount) int64 {
-				return int64(a.Bytes)
-			})})
+			Column{Key: name + "_instances", Title: title, Kind: Count, cell: cell((*context).objectsCell)},
+			Column{Key: name + "_bytes", Title: title + " bytes", Kind: Bytes, cell: cell((*context).bytesCell)})
 	}
 	return out
 }
@@ -139,9 +135,13 @@ func (b *builder) attachWhere(list []Row, of analysis.SiteGroups) error {
 	if err != nil {
 		return err
 	}
+	estimated, err := b.source.SiteEstimates()
+	if err != nil {
+		return err
+	}
 	for _, a := range cohorts {
 		if g := a.group; a.Generation >= 0 && a.Generation < session.Generations {
-			rows[g].reachable[a.Generation] = rows[g].reachable[a.Generation].Add(a.Amount)
+			rows[g].reachable[a.Generation] = rows[g].reachable[a.Generation].Add(estimated(a.Site, a.Amount))
 		}
 	}
 	lifetimes, err := b.source.Lifetimes()

@@ -11,6 +11,9 @@ import (
 type Note struct {
 	Kind  NoteKind
 	Facts []any // numbers, names and quantities, in the order that NoteKind says
+
+	// Estimated says that quantities among Facts are estimates by samples, which the words mark.
+	Estimated bool
 }
 
 // NoteKind says what a note is about.
@@ -183,7 +186,7 @@ type List []string
 // String writes the names with commas between them.
 func (l List) String() string { return strings.Join(l, ", ") }
 
-func note(kind NoteKind, facts ...any) Note { return Note{kind, facts} }
+func note(kind NoteKind, facts ...any) Note { return Note{Kind: kind, Facts: facts} }
 
 // note adds what is said before the table.
 func (b *builder) note(kind NoteKind, facts ...any) {

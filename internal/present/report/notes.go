@@ -53,11 +53,7 @@ func (c *context) readNotes() ([]Note, error) {
 		return nil, err
 	}
 	out = append(out, stolen...)
-	late, err := c.lateNotes()
-	if err != nil {
-		return nil, err
-	}
-	out = append(out, late...)
+	out = append(out, c.lateNotes()...)
 	if c.hasMemory() && c.hasTime() {
 		out = append(out, note(NoteProbes))
 	}
@@ -66,12 +62,11 @@ func (c *context) readNotes() ([]Note, error) {
 }
 
 // lateNotes say what the recording of a process that was started without the agent cannot have.
-func (c *context) lateNotes() ([]Note, error) {
-	info, err := c.source.Session().Info()
-	if err != nil || info[session.KeyObjects] != session.ObjectsLarge {
-		return nil, err
-	}
+func (c *context) lateNotes() []Note {
 	var out []Note
+	if !c.late {
+		return nil
+	}
 	switch {
 	case c.hasMemory() && c.source.HasEstimates():
 		out = append(out, c.sampledNotes()...)
@@ -81,7 +76,7 @@ func (c *context) lateNotes() ([]Note, error) {
 	if c.hasTime() {
 		out = append(out, note(NoteLateCalls))
 	}
-	return out, nil
+	return out
 }
 
 // sampledNotes say how small objects were sampled.

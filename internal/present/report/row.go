@@ -71,6 +71,7 @@ type Row struct {
 	event       *eventRow
 	gc          *gcRow
 	ages        *session.Ages
+	sampledAges *analysis.SampledAges // what of ages is estimated; nil: nothing
 	why         *whyRow
 	held        *rootRow
 	heap        *heapRow
@@ -256,6 +257,9 @@ type PathStep struct {
 // not known.
 func (t *Table) HotPath(row int) (path []PathStep, share q.Percent) {
 	r := &t.Rows[row]
+	if r.values.Inclusive.Sampled.IsFew() { // of a few samples no share is known
+		return nil, share
+	}
 	for i, step := range r.hotPath {
 		if i > 0 && step.Function == r.hotPath[i-1].Function {
 			path[len(path)-1].Times += int(step.Times)

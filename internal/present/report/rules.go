@@ -66,7 +66,11 @@ var ruleColumns = []Column{
 		return numberCell(f.Waited)
 	})},
 	{Key: "finding_calls", Title: "Calls", Kind: Count, cell: finding(func(f *findingRow) Cell {
-		return numberCell(f.Calls)
+		cell := numberCell(f.Calls)
+		if samples := f.Amount.Sampled.Samples; samples > 0 { // they are some of the objects
+			cell.Estimate = &Estimate{Samples: samples}
+		}
+		return cell
 	})},
 	{Key: "title", Title: "Title", Kind: Name, cell: finding(func(f *findingRow) Cell {
 		return textCell(f.Rule.Title)

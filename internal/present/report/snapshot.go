@@ -48,6 +48,13 @@ type heapRow struct {
 	staticBytes                               q.Bytes
 	isObject                                  bool // one, of whose kind nothing is counted
 	isPart                                    bool // of the objects of a place: how many is not known
+
+	sampled q.Sampled // what of objects and bytes samples stand for
+}
+
+// amount is how many objects and bytes it has.
+func (h *heapRow) amount() q.Amount {
+	return q.Amount{Allocations: h.objects, Bytes: h.bytes, Sampled: h.sampled}
 }
 
 // heapColumns makes the columns of the view snapshot. Rows of other views have empty cells there.
@@ -61,18 +68,27 @@ func heapColumns() []Column {
 		}
 	}
 	always := func(*heapRow) bool { return true }
+	amount := func(applies func(*heapRow) bool, value func(*context, q.Amount, q.Amount) Cell) func(*context,
+		*Row) Cell {
+		return func(c *context, r *Row) Cell {
+			if r.heap == nil || !applies(r.heap) {
+				return Cell{Empty: true}
+			}
+			return value(c, r.heap.amount(), r.heap.amount())
+		}
+	}
 	retains := func(h *heapRow) bool { return !h.noRetained }
 	counts := func(h *heapRow) bool { return !h.isObject && !h.isPart }
 	ofType := func(h *heapRow) bool { return !h.isObject && !h.noRetained }
 	return []Column{
-		{Key: "live_objects", Title: "Objects", Kind: Count, cell: cell(counts, func(h *heapRow) Cell {
-			return numberCell(h.objects)
-		})},
-		{Key: "live_bytes", Title: "Bytes", Kind: Bytes, cell: cell(always, func(h *heapRow) Cell {
-			return numberCell(h.bytes)
-		})},
+		{Key: "live_objects", Title: "Objects", Kind: Count, cell: amount(counts, (*context).objectsCell)},
+		{Key: "live_bytes", Title: "Bytes", Kind: Bytes, cell: amount(always, (*context).bytesCell)},
 		{Key: "live_bytes_percent", Title: "%", Kind: Percent, cell: cell(always, func(h *heapRow) Cell {
-			return Cell{Percent: q.PercentOf(h.bytes, h.whole)}
+			share := Cell{Percent: q.PercentOf(h.bytes, h.whole), Empty: h.sampled.IsFew()}
+			if h.sampled.Samples > 0 {
+				share.Estimate = &Estimate{Samples: h.sampled.Samples}
+			}
+			return share
 		})},
 		{Key: "retained_bytes", Title: "Retained", Kind: Bytes, cell: cell(retains, func(h *heapRow) Cell {
 			return numberCell(h.retained)
@@ -352,6 +368,10 @@ func (b *builder) snapshotFunctions(whole q.Bytes) (map[session.TypeID][]Row, er
 	if err != nil {
 		return nil, err
 	}
+	stand, err := b.source.SiteStandsFor()
+	if err != nil {
+		return nil, err
+	}
 	site := rows[session.SiteID, session.Site]{sites, func(r *session.Site) session.SiteID { return r.ID }}
 	node := rows[session.NodeID, session.Node]{nodes, func(r *session.Node) session.NodeID { return r.ID }}
 	type key struct {
@@ -369,8 +389,7 @@ func (b *builder) snapshotFunctions(whole q.Bytes) (map[session.TypeID][]Row, er
 			out[k.typ] = append(out[k.typ], Row{kind: rowFunction, level: 1, function: k.function, module: f.Module,
 				process: f.Process, heap: sums[k]})
 		}
-		sums[k].objects += v.Allocations
-		sums[k].bytes += v.Bytes
+		sums[k].add(stand(v.Site, v.Amount))
 	}
 	for _, list := range out {
 		slices.SortFunc(list, func(x, y Row) int {

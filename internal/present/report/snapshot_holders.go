@@ -46,14 +46,16 @@ func (b *builder) holderRows(of *Row) ([]Row, error) {
 			list = append(list, to)
 		}
 		to.row.heap.add(h.Amount)
-		to.places = append(to.places, b.heldPlace(h, of))
+		if !b.source.HasEstimates() || h.From.Function != 0 { // who made what was not sampled is not known
+			to.places = append(to.places, b.heldPlace(h, of))
+		}
 	}
 	sortByBytes(list)
 	var out []Row
 	rest := heapRow{whole: of.heap.whole, noRetained: true}
 	for i, h := range list {
 		if i >= maxHolders {
-			rest.add(q.Amount{Allocations: h.row.heap.objects, Bytes: h.row.heap.bytes})
+			rest.add(h.row.heap.amount())
 			continue
 		}
 		out = append(append(out, h.row), firstPlaces(h.places)...)
@@ -76,7 +78,7 @@ func firstPlaces(places []Row) []Row {
 	rest := places[maxHeldPlaces]
 	sum := *rest.heap
 	for _, p := range places[maxHeldPlaces+1:] {
-		sum.add(q.Amount{Allocations: p.heap.objects, Bytes: p.heap.bytes})
+		sum.add(p.heap.amount())
 	}
 	return append(places[:maxHeldPlaces:maxHeldPlaces], Row{kind: rowOutside, level: 2, process: rest.process,
 		heap: &sum, text: fmt.Sprintf("(%s)", counted(len(places)-maxHeldPlaces, "more place"))})
@@ -103,9 +105,16 @@ func (b *builder) heldPlace(h *analysis.Hold, of *Row) Row {
 	if h.From.Function == 0 {
 		place.kind, place.text = rowOutside, "(code that is not yours)"
 	}
-	place.heap.add(h.Amount)
+	made := h.Amount
+	if b.source.HasEstimates() {
+		made = h.Estimate
+	}
+	place.heap.add(made)
 	return place
 }
 
 // add counts more objects in the row.
-func (h *heapRow) add(a q.Amount) { h.objects, h.bytes = h.objects+a.Allocations, h.bytes+a.Bytes }
+func (h *heapRow) add(a q.Amount) {
+	sum := h.amount().Add(a)
+	h.objects, h.bytes, h.sampled = sum.Allocations, sum.Bytes, sum.Sampled
+}

@@ -152,7 +152,6 @@ func Summarize(src *analysis.Source, o Options) (*Summary, error) {
 
 func summarize(c *context, o Options) (*Summary, error) {
 	src := c.source
-	o.AllCode = o.AllCode || src.HasEstimates() // what is said of user code takes values to be counted
 	if o.Top == FitTop {
 		top, err := c.fittingTop(o)
 		if err != nil {

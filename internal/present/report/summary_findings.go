@@ -35,6 +35,18 @@ type Explains struct {
 	Share q.Percent
 }
 
+// ofObjects are the findings whose quantities are of objects, which may be estimates. What rules find marks its own.
+var ofObjects = []NoteKind{FindingAllocations, FindingHeld, FindingSpot, FindingMostBytes, FindingParts,
+	FindingFramework, FindingAllCode, FindingAllTypes}
+
+// isOfFew reports whether a share of bytes among facts may be of too few samples for a number.
+func isOfFew(facts []any) bool {
+	return slices.ContainsFunc(facts, func(fact any) bool {
+		share, is := fact.(q.Percent)
+		return is && share.Whole != 0 && q.SamplesIn(q.Bytes(share.Part)) < q.LeastSamples
+	})
+}
+
 // find appends a finding that is of no part of a cost.
 func (s *Summary) find(about *Row, kind NoteKind, facts ...any) {
 	s.findShare(about, Explains{}, kind, facts...)
@@ -45,7 +57,13 @@ func (s *Summary) findShare(about *Row, part Explains, kind NoteKind, facts ...a
 	if len(s.Findings) >= maxFindings {
 		return
 	}
-	s.Findings, s.Explained = append(s.Findings, note(kind, facts...)), append(s.Explained, part)
+	said := note(kind, facts...)
+	if s.Estimated && slices.Contains(ofObjects, kind) {
+		if said.Estimated = true; isOfFew(append(facts, part.Share)) {
+			return
+		}
+	}
+	s.Findings, s.Explained = append(s.Findings, said), append(s.Explained, part)
 	var link *Link
 	if about != nil && about.from.Function != 0 {
 		link = &Link{View: "callers", Argument: s.context.functionName(about.from.Function)}

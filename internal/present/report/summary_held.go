@@ -65,7 +65,7 @@ func (s *Summary) findHeld() {
 				about = &Row{kind: rowFunction, function: p.From.Function, from: p.From}
 			}
 		}
-		names = append(names, fmt.Sprintf("%s made by %s %s", s.context.shortTypeName(p.Type), at,
+		names = append(names, fmt.Sprintf("%s made by %s %s%s", s.context.shortTypeName(p.Type), at, s.sign(),
 			q.PercentOf(p.StaticBytes, h.Bytes)))
 	}
 	share := q.PercentOf(sums[most], h.Bytes)

@@ -55,12 +55,19 @@ const (
 
 // partColumns are those of the sections about sites alone.
 var partColumns = []Column{
-	{Key: "part_percent", Title: "% of waste", Kind: Percent, data: dataMemory, cell: func(_ *context, r *Row) Cell {
-		return Cell{Percent: q.PercentOf(r.values.Inclusive.Bytes, r.part.Bytes), Empty: r.part.IsZero()}
+	{Key: "part_percent", Title: "% of waste", Kind: Percent, data: dataMemory, cell: func(c *context, r *Row) Cell {
+		if r.part.IsZero() {
+			return Cell{Empty: true}
+		}
+		return c.shareCell(r.values.Inclusive, r.part, q.PercentOf(r.values.Inclusive.Bytes, r.part.Bytes))
 	}},
 	{Key: "bytes_per_minute", Title: "Per minute", Kind: Bytes, data: dataMemory, cell: func(c *context, r *Row) Cell {
 		rate, ok := perMinute(r.values.Inclusive.Bytes, c.span(r.process))
-		return Cell{Number: int64(rate), Empty: !ok || r.part.IsZero()}
+		cell := Cell{Number: int64(rate), Empty: !ok || r.part.IsZero()}
+		if samples := r.values.Inclusive.Sampled.Samples; samples > 0 {
+			cell.Empty, cell.Estimate = cell.Empty || samples < q.LeastSamples, &Estimate{Samples: samples}
+		}
+		return cell
 	}},
 }
 
@@ -125,9 +132,6 @@ func (s *Summary) addLifetime(top int) error {
 	}
 	if s.Lifetime.Notes, err = s.context.lifetimeNotes(); err != nil {
 		return err
-	}
-	if s.Estimated {
-		return nil // shares and rates of parts are not said as estimates
 	}
 	for _, section := range []struct{ key, title, text string }{
 		{analysis.SectionWaste, "Promotion waste: made here, survived generations 0 and 1, and died in 2", wasteText},

@@ -14,7 +14,8 @@ const leastPinned = 100
 // code to which pinned handles alone refer of all roots, and where most of it is made, if that is much. A handle that
 // nobody frees holds its object for ever.
 func (s *Summary) findPinned() error {
-	if s.Lifetime == nil || !s.context.source.Selection().IsZero() {
+	// Where objects were sampled, the handles that refer to samples are some of all.
+	if s.Lifetime == nil || !s.context.source.Selection().IsZero() || s.Estimated {
 		return nil
 	}
 	gc, after, err := s.lastPinned()

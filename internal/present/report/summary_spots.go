@@ -136,7 +136,7 @@ func (s *Summary) named(x *spot, whole int64, name func(*Row) string) List {
 		case p.line.Line != 0:
 			of = s.context.wholeLineText(p.line.Line)
 		}
-		out = append(out, fmt.Sprintf("%s %s", of, q.PercentOf(q.Bytes(p.weight), q.Bytes(whole))))
+		out = append(out, fmt.Sprintf("%s %s%s", of, s.sign(), q.PercentOf(q.Bytes(p.weight), q.Bytes(whole))))
 	}
 	if x.more > 0 {
 		out = append(out, fmt.Sprintf("… %s more", q.Count(x.more)))

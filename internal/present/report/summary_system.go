@@ -134,7 +134,7 @@ func (s *Summary) findFragmented(judged *broken) error {
 		if g == nil {
 			continue
 		}
-		if n, known := freeBytes(&g.heap); known && n > free {
+		if n, known := s.context.freeBytes(&g.heap); known && n > free {
 			most, free = g, n
 		}
 	}
@@ -143,7 +143,7 @@ func (s *Summary) findFragmented(judged *broken) error {
 	}
 	at, inIt := 0, q.Bytes(0)
 	for i := range most.heaps {
-		if n, known := freeBytes(&most.heaps[i]); known && n > inIt {
+		if n, known := s.context.freeBytes(&most.heaps[i]); known && n > inIt {
 			at, inIt = i, n
 		}
 	}

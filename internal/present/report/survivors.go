@@ -38,6 +38,7 @@ type rootRow struct {
 	kind       string
 	flags      int64
 	references q.Count
+	sampled    q.Sampled               // what of these is estimated
 	static     *session.SnapshotStatic // the static field that it is; of a snapshot only
 	through    bool                    // the row's type is that of what is held directly; of a snapshot only
 }
@@ -53,41 +54,42 @@ func whyColumns() []Column {
 		{"reachable", "Reachable", func(w *whyRow) q.Amount { return w.reachable }},
 		{"surviving", "Survived", (*whyRow).all},
 	} {
-		cell := func(value func(q.Amount) int64) func(*context, *Row) Cell {
-			return func(_ *context, r *Row) Cell {
+		cell := func(value func(*context, q.Amount, q.Amount) Cell) func(*context, *Row) Cell {
+			return func(c *context, r *Row) Cell {
 				if r.why == nil {
 					return Cell{Empty: true}
 				}
-				return Cell{Number: value(v.of(r.why))}
+				return value(c, v.of(r.why), r.why.all())
 			}
 		}
 		out = append(out,
-			Column{Key: v.key + "_objects", Title: v.title, Kind: Count, cell: cell(func(a q.Amount) int64 {
-				return int64(a.Allocations)
-			})},
-			Column{Key: v.key + "_bytes", Title: v.title + " bytes", Kind: Bytes, cell: cell(func(a q.Amount) int64 {
-				return int64(a.Bytes)
-			})})
+			Column{Key: v.key + "_objects", Title: v.title, Kind: Count, cell: cell((*context).objectsCell)},
+			Column{Key: v.key + "_bytes", Title: v.title + " bytes", Kind: Bytes, cell: cell((*context).bytesCell)})
 	}
-	root := func(value func(*rootRow) Cell) func(*context, *Row) Cell {
-		return func(_ *context, r *Row) Cell {
+	root := func(value func(*context, *rootRow) Cell) func(*context, *Row) Cell {
+		return func(c *context, r *Row) Cell {
 			if r.held == nil {
 				return Cell{Empty: true}
 			}
-			return value(r.held)
+			return value(c, r.held)
 		}
 	}
 	return append(out,
-		Column{Key: "root_kind", Title: "Root", Kind: Text, cell: root(func(r *rootRow) Cell {
+		Column{Key: "root_kind", Title: "Root", Kind: Text, cell: root(func(_ *context, r *rootRow) Cell {
 			return textCell(r.kind)
 		})},
-		Column{Key: "root_flags", Title: "Flags", Kind: Text, cell: root(func(r *rootRow) Cell {
+		Column{Key: "root_flags", Title: "Flags", Kind: Text, cell: root(func(_ *context, r *rootRow) Cell {
 			return textCell(flagText(r.flags))
 		})},
-		Column{Key: "references", Title: "References", Kind: Count, cell: root(func(r *rootRow) Cell {
-			return numberCell(r.references)
+		Column{Key: "references", Title: "References", Kind: Count, cell: root(func(c *context, r *rootRow) Cell {
+			return c.objectsCell(r.referring(), r.referring())
 		})},
 		Column{Key: "gc", Title: "GC", Kind: Number, cell: number(func(_ *context, r *Row) int64 { return r.number })})
+}
+
+// referring is how many references there are, as an amount of objects: each refers to one.
+func (r *rootRow) referring() q.Amount {
+	return q.Amount{Allocations: r.references, Sampled: r.sampled}
 }
 
 // flagText names the flags of a root.
@@ -199,14 +201,18 @@ func buildSurvivors(b *builder) error {
 	if err != nil {
 		return err
 	}
+	estimated, err := b.source.SiteEstimates()
+	if err != nil {
+		return err
+	}
 	b.table.Notes = append(b.table.Notes, survivorNotes(gcs)...)
 	why := make([]whyRow, len(list))
 	for _, s := range survivals {
 		g, wanted := of.Of(s.Site)
 		if gc := gcs[s.GC]; gc != nil && wanted {
-			why[g].uncollected = why[g].uncollected.Add(s.Uncollected)
-			why[g].rooted = why[g].rooted.Add(s.Rooted)
-			why[g].reachable = why[g].reachable.Add(s.Reachable)
+			why[g].uncollected = why[g].uncollected.Add(estimated(s.Site, s.Uncollected))
+			why[g].rooted = why[g].rooted.Add(estimated(s.Site, s.Rooted))
+			why[g].reachable = why[g].reachable.Add(estimated(s.Site, s.Reachable))
 			list[g].number = gc.Number
 		}
 	}
@@ -257,6 +263,10 @@ func (b *builder) rootsOf(gcs map[session.GCID]*gcRow, of analysis.SiteGroups, l
 		flags    int64
 		function session.FunctionID
 	}
+	stand, err := b.source.SiteStandsFor()
+	if err != nil {
+		return nil, err
+	}
 	sums := map[key]*rootRow{}
 	out := map[int][]Row{}
 	for _, r := range all {
@@ -272,7 +282,9 @@ func (b *builder) rootsOf(gcs map[session.GCID]*gcRow, of analysis.SiteGroups, l
 			out[g] = append(out[g], Row{kind: rowRoot, level: 1, held: sums[k], function: r.Function, module: f.Module,
 				process: list[g].process, number: gc.Number})
 		}
-		sums[k].references += r.References
+		referring := stand(r.Site, q.Amount{Allocations: r.References})
+		sums[k].references += referring.Allocations
+		sums[k].sampled = sums[k].sampled.Add(referring.Sampled)
 	}
 	return out, nil
 }

@@ -29,6 +29,55 @@ func appendEstimates(line []byte, t *report.Table, row int, columns []report.Col
 	return fmt.Appendf(line, ", \"estimated\": true, \"samples\": {%s}, \"interval_95\": {%s}", samples, intervals)
 }
 
+// estimateSuffixes end the keys of the columns that CSV and TSV have of an estimate.
+var estimateSuffixes = []string{"_samples", "_low_95", "_high_95"}
+
+// estimatedColumns are the columns of a table of which some number is an estimate.
+func estimatedColumns(t *report.Table) (out []report.Column) {
+	if !t.IsEstimated() {
+		return nil
+	}
+	for _, c := range t.ExactColumns() {
+		for i := range t.Rows {
+			if c.Kind != report.Percent && !t.IsRest(i) && t.Cell(i, c).Estimate != nil {
+				out = append(out, c)
+				break
+			}
+		}
+	}
+	return out
+}
+
+// estimateKeys are the keys of the columns that follow those of a table.
+func estimateKeys(estimated []report.Column) (out []string) {
+	for _, c := range estimated {
+		for _, suffix := range estimateSuffixes {
+			out = append(out, c.Key+suffix)
+		}
+	}
+	return out
+}
+
+// appendEstimateTexts appends to a record of a row what estimateKeys are: nothing, where the number was counted.
+func appendEstimateTexts(record []string, t *report.Table, row int, estimated []report.Column) []string {
+	for _, c := range estimated {
+		record = appendEstimateText(record, t.Cell(row, c).Estimate)
+	}
+	return record
+}
+
+// appendEstimateText appends what is known of an estimate; nil: nothing, as the number was counted.
+func appendEstimateText(record []string, e *report.Estimate) []string {
+	texts := [3]string{}
+	if e != nil {
+		texts[0] = strconv.FormatUint(uint64(e.Samples), 10)
+		if i := e.Interval; i != nil {
+			texts[1], texts[2] = strconv.FormatInt(i.Low, 10), strconv.FormatInt(i.High, 10)
+		}
+	}
+	return append(record, texts[:]...)
+}
+
 func appendMember(out []byte, key string) []byte {
 	if out != nil {
 		out = append(out, ", "...)

@@ -20,22 +20,30 @@ func WriteSummary(w io.Writer, s *report.Summary, f Format) error {
 		return writeSummary(w, s)
 	}
 	columns := s.RecordColumns()
-	header := make([]string, len(columns))
+	header, estimated := make([]string, len(columns)), []int(nil)
 	for i, c := range columns {
-		header[i] = c.Key
+		if header[i] = c.Key; s.Estimated && (c.Kind == report.Count || c.Kind == report.Bytes) {
+			estimated = append(estimated, i)
+		}
+	}
+	for _, i := range estimated {
+		header = append(header, estimateKeys(columns[i:i+1])...)
 	}
 	return writeSeparated(w, f, header, func(fn func([]string) error) error {
 		err := s.EachRecord(func(cells []report.Cell) error {
-			record := make([]string, len(cells))
+			record := make([]string, len(cells), len(header))
 			for i, cell := range cells {
 				record[i] = CellText(columns[i], cell)
+			}
+			for _, i := range estimated {
+				record = appendEstimateText(record, cells[i].Estimate)
 			}
 			return fn(record)
 		})
 		if err != nil {
 			return err
 		}
-		return eachLoss(s, len(columns), fn)
+		return eachLoss(s, len(header), fn)
 	})
 }
 

@@ -32,7 +32,9 @@ const (
 // WriteTable writes a table. Of one that was limited, JSON is an object with the rows and how many there are in all.
 func WriteTable(w io.Writer, t *report.Table, f Format) error {
 	if f != JSON {
-		return writeSeparated(w, f, t.Keys(), func(fn func([]string) error) error { return eachRecord(t, fn) })
+		estimated := estimatedColumns(t)
+		header := append(t.Keys(), estimateKeys(estimated)...)
+		return writeSeparated(w, f, header, func(fn func([]string) error) error { return eachRecord(t, estimated, fn) })
 	}
 	if all, limited := t.InAll(); limited {
 		return writeLimited(w, t, all)
@@ -174,9 +176,9 @@ func writeRows(w io.Writer, t *report.Table, indent string) error {
 }
 
 // eachRecord calls fn with the cells of each row.
-func eachRecord(t *report.Table, fn func([]string) error) error {
+func eachRecord(t *report.Table, estimated []report.Column, fn func([]string) error) error {
 	columns := t.ExactColumns()
-	record := make([]string, len(columns))
+	record := make([]string, len(columns), len(columns)+len(estimated)*len(estimateSuffixes))
 	for i := range t.Rows {
 		if t.IsRest(i) {
 			continue
@@ -184,7 +186,7 @@ func eachRecord(t *report.Table, fn func([]string) error) error {
 		for k, c := range columns {
 			record[k] = CellText(c, t.Cell(i, c))
 		}
-		if err := fn(record); err != nil {
+		if err := fn(appendEstimateTexts(record, t, i, estimated)); err != nil {
 			return err
 		}
 	}

@@ -69,7 +69,7 @@ func (o Options) style(style, s string) string {
 
 // What stands before an estimate, and in place of one of which too little is known.
 const (
-	aboutSign  = "≈"
+	aboutSign  = q.EstimateSign
 	fewSamples = "<10 samples"
 )
 

@@ -4,6 +4,7 @@ package words
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/clrprof/clrprof/internal/present/report"
@@ -206,6 +207,27 @@ var samplers = map[string]string{
 
 // Note is a note in a sentence.
 func Note(n report.Note) string {
+	if !n.Estimated {
+		return sentence(n)
+	}
+	facts := slices.Clone(n.Facts)
+	for i, fact := range facts {
+		switch fact.(type) {
+		case q.Bytes, q.Count, q.Percent, report.Things:
+			facts[i] = estimate{fact}
+		}
+	}
+	return sentence(report.Note{Kind: n.Kind, Facts: facts})
+}
+
+// estimate is a quantity that is an estimate.
+type estimate struct{ of any }
+
+// String prints the quantity with the sign of estimates.
+func (e estimate) String() string { return q.EstimateSign + fmt.Sprint(e.of) }
+
+// sentence is a note whose quantities are as they are to be said.
+func sentence(n report.Note) string {
 	switch n.Kind {
 	case report.NoteLoss:
 		return lossText(n.Facts[0].(session.Loss), n.Facts[1], n.Facts[2])
