@@ -80,7 +80,7 @@ func TestAttachSampled(t *testing.T) {
 			s.estimatesHold(exact, a.session, r.Major() >= 10)
 			sameStacks(t, exact, a.session)
 			sameFates(t, exact, a.session)
-			s.refusesEstimates(a.session)
+			s.showsEstimates(exact, a.session)
 			x.heardNothing()
 			x.do("child 0")
 			again := x.attach("again", "--memory", "--sampled")
@@ -111,21 +111,29 @@ func (s *sandbox) agrees(session string) {
 	}
 }
 
-// refusesEstimates checks that what cannot show estimates as such says so, and that the summary does not propose it.
-func (s *sandbox) refusesEstimates(session string) {
+// showsEstimates checks that all that shows sessions shows one of samples, beside a session that counts each object.
+func (s *sandbox) showsEstimates(exact, session string) {
 	s.t.Helper()
-	for _, args := range [][]string{{"view", session}, {"diff", session, session},
-		{"export", session, "--format", "speedscope", "-o", "-"}} {
-		if said := s.run(args...); said.exit == 0 || !strings.Contains(said.stderr, "small objects were sampled") {
-			s.t.Errorf("%v: exit code %d: %s", args, said.exit, said.stderr)
+	for _, view := range []string{"summary", "ages", "survivors", "gcs", "rules", "tests"} {
+		said := s.run("report", session, view)
+		if marks := view != "tests" && view != "rules"; said.exit != 0 || marks && !strings.Contains(said.stdout, "≈") {
+			s.t.Errorf("%s: exit code %d: %s%s", view, said.exit, said.stdout, said.stderr)
 		}
 	}
-	if said := s.run("report", session); said.exit != 0 || strings.Contains(said.stdout, "clrprof view") {
-		s.t.Errorf("the summary proposes the page: exit code %d: %s", said.exit, said.stdout)
+	for _, format := range []string{"pprof", "collapsed", "speedscope"} {
+		said := s.run("export", session, "--format", format, "-o", "-")
+		if said.exit != 0 || len(said.stdout) < 1000 || !strings.Contains(said.stderr, "Estimated: small objects were sampled") {
+			s.t.Errorf("export --format %s: exit code %d, %d bytes: %s", format, said.exit, len(said.stdout), said.stderr)
+		}
 	}
-	for _, view := range []string{"ages", "survivors", "gcs", "rules", "tests"} {
-		if said := s.run("report", session, view); said.exit != 0 {
-			s.t.Errorf("%s: exit code %d: %s", view, said.exit, said.stderr)
+	if said := s.run("diff", exact, session, "types"); said.exit != 0 ||
+		!strings.Contains(said.stdout, "within the uncertainty") {
+		s.t.Errorf("diff: exit code %d: %s%s", said.exit, said.stdout, said.stderr)
+	}
+	for limit, exit := range map[string]int{"1G": 1, "2G": 0} { // of 1.5 GB, by some 15,000 samples
+		file := s.script("budget"+limit, "[[limit]]\nmetric = \"bytes\"\nmax = \""+limit+"\"\n", 0o644)
+		if said := s.run("check", session, "--budget", file); said.exit != exit || !strings.Contains(said.stdout, "≈") {
+			s.t.Errorf("check of at most %s: exit code %d: %s%s", limit, said.exit, said.stdout, said.stderr)
 		}
 	}
 }

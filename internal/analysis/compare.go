@@ -37,12 +37,39 @@ type Change struct {
 	InOld, InNew bool   // has a value there
 	Old, New     int64  // of several runs the mean
 
-	number    int32      // of its key
-	described bool       // it is known what it is about
-	runs      [2][]int64 // by side
+	estimate  *changeEstimate // nil: all its values were counted
+	number    int32           // of its key
+	described bool            // it is known what it is about
+	runs      [2][]int64      // by side
 	moved     bool
 	renamed   bool
 	stack     func([]byte) []byte
+}
+
+// changeEstimate is what is known of values that are estimates, by side.
+type changeEstimate struct {
+	samples [2]uint32
+	within  [2]q.Interval // of several runs: what the intervals of all of them cover
+}
+
+// ChangeSide is what is known of an estimated value, or of one that is compared with it.
+type ChangeSide struct {
+	Samples uint32     // 0: it was counted, or nothing of it was sampled
+	Within  q.Interval // where it lies in 95 of 100 recordings
+	Few     bool       // there are too few samples for a number
+}
+
+// Estimated returns what is known of the old value and of the new one; ok: one of them is an estimate.
+func (c *Change) Estimated() (sides [2]ChangeSide, ok bool) {
+	if c.estimate == nil {
+		return sides, false
+	}
+	for n := range sides {
+		e := c.estimate
+		sides[n] = ChangeSide{e.samples[n], e.within[n],
+			e.samples[n] < q.LeastSamples && e.within[n].Low != e.within[n].High}
+	}
+	return sides, true
 }
 
 // Delta is by how much the value grew.
@@ -62,14 +89,17 @@ func (c *Change) AppendStack(out []byte) []byte {
 	return c.stack(out)
 }
 
-// Ranges returns the least and the greatest value of the runs of each side.
+// Ranges returns the least and the greatest value of the runs of each side, and of estimates where they can lie.
 func (c *Change) Ranges() (from, to [2]int64) {
+	if e := c.estimate; e != nil {
+		return [2]int64{e.within[0].Low, e.within[0].High}, [2]int64{e.within[1].Low, e.within[1].High}
+	}
 	return [2]int64{slices.Min(c.runs[0]), slices.Max(c.runs[0])},
 		[2]int64{slices.Min(c.runs[1]), slices.Max(c.runs[1])}
 }
 
-// Beyond reports whether the difference is more than what runs of one side differ by: all values of one side are less
-// than all of the other.
+// Beyond reports whether the difference is more than what runs of one side differ by, and than what is not known of
+// estimates: all values of one side are less than all of the other.
 func (c *Change) Beyond() bool {
 	from, to := c.Ranges()
 	return from[1] < to[0] || to[1] < from[0]
@@ -82,12 +112,23 @@ type Comparison struct {
 	Old, New     int64  // the whole; only of columns that add up
 	AddsUp       bool   // the column does: inclusive ones do not
 	Runs         [2]int // how many sessions there are on each side
+	Estimated    bool   // values are estimates in some of them
 	// Changes are what differs, those beyond the spread of runs first, then the greatest difference. The order of those
 	// that differ as much is that of their names, where At was asked for one of them.
 	Changes []Change
 	Notes   []string // what is left out, in sentences
 	sums    [2]int64
+	sampled [2]q.Sampled  // what of the sums is estimated
 	about   func(*Change) // says what a change is about
+}
+
+// WholeDiffers reports whether the whole differs by more than what is not known of estimates.
+func (c *Comparison) WholeDiffers() bool {
+	if !c.Estimated {
+		return c.Old != c.New
+	}
+	before := intervalOf(c.Unit, value{c.Old, c.sampled[0]}, true)
+	return !before.Overlaps(intervalOf(c.Unit, value{c.New, c.sampled[1]}, true))
 }
 
 // At returns a change by its position, with what it is about. There can be a million, of which a person sees some.
@@ -174,8 +215,8 @@ func (c *Comparison) HasModules() bool {
 type comparedColumn struct {
 	key, unit string
 	time      bool
-	amount    func(q.Amounts) int64
-	ends      func(Lifetime) int64
+	amount    func(q.Amounts) value
+	ends      func(Lifetime) value
 	value     func(session.TimeValue) int64
 	gcs       func(session.GC, session.GCGeneration) int64 // of collections: what they have of a generation
 	once      bool                                         // gcs has it of the collection, whatever it collected
@@ -184,14 +225,10 @@ type comparedColumn struct {
 // amountColumns are columns of memory, timeColumns of times, as views have them.
 var (
 	amountColumns = []comparedColumn{
-		amountColumn("exclusive_bytes", "bytes", func(a q.Amounts) int64 { return int64(a.Exclusive.Bytes) }),
-		amountColumn("exclusive_allocations", "count", func(a q.Amounts) int64 {
-			return int64(a.Exclusive.Allocations)
-		}),
-		amountColumn("inclusive_bytes", "bytes", func(a q.Amounts) int64 { return int64(a.Inclusive.Bytes) }),
-		amountColumn("inclusive_allocations", "count", func(a q.Amounts) int64 {
-			return int64(a.Inclusive.Allocations)
-		}),
+		amountColumn("exclusive_bytes", "bytes", func(a q.Amounts) value { return bytesOf(a.Exclusive) }),
+		amountColumn("exclusive_allocations", "count", func(a q.Amounts) value { return objectsOf(a.Exclusive) }),
+		amountColumn("inclusive_bytes", "bytes", func(a q.Amounts) value { return bytesOf(a.Inclusive) }),
+		amountColumn("inclusive_allocations", "count", func(a q.Amounts) value { return objectsOf(a.Inclusive) }),
 	}
 	typeColumns = []comparedColumn{
 		{key: "bytes", unit: "bytes", amount: amountColumns[0].amount},
@@ -217,25 +254,23 @@ var threadColumns = slices.DeleteFunc(slices.Clone(timeColumns), func(c compared
 func lifetimeColumns() []comparedColumn {
 	var out []comparedColumn
 	for _, unit := range []string{"bytes", "instances"} {
-		number := func(a q.Amount) int64 {
-			if unit == "bytes" {
-				return int64(a.Bytes)
-			}
-			return int64(a.Allocations)
+		number := objectsOf
+		if unit == "bytes" {
+			number = bytesOf
 		}
 		kind := map[string]string{"bytes": "bytes", "instances": "count"}[unit]
 		for _, g := range []int{2, 1, 0, 3, 4} {
 			out = append(out, comparedColumn{key: lifetimeValues[g] + "_" + unit, unit: kind,
-				ends: func(l Lifetime) int64 { return number(l.Dead[g]) }})
+				ends: func(l Lifetime) value { return number(l.Dead[g]) }})
 		}
-		out = append(out, comparedColumn{key: "alive_" + unit, unit: kind, ends: func(l Lifetime) int64 {
+		out = append(out, comparedColumn{key: "alive_" + unit, unit: kind, ends: func(l Lifetime) value {
 			return number(l.Alive())
 		}})
 	}
 	return out
 }
 
-func amountColumn(key, unit string, amount func(q.Amounts) int64) comparedColumn {
+func amountColumn(key, unit string, amount func(q.Amounts) value) comparedColumn {
 	return comparedColumn{key: key, unit: unit, amount: amount}
 }
 
@@ -334,6 +369,7 @@ func Compare(from, to []*Source, view, column string) (*Comparison, error) {
 				return nil, err
 			}
 			run.side = n
+			run.estimates = one.estimates && !c.isCounted()
 			all = append(all, run)
 		}
 	}
@@ -346,6 +382,7 @@ func (c *Comparison) finish(keys *comparedKeys, all []comparedRun) {
 	most := 0
 	for i := range all {
 		most = max(most, len(all[i].values))
+		c.Estimated = c.Estimated || all[i].estimates
 	}
 	c.addAll(int32(most), keys, all)
 	for n := range c.Runs {
@@ -410,6 +447,9 @@ func (c *Comparison) addAll(limit int32, keys *comparedKeys, all []comparedRun) 
 		}
 		if c.AddsUp {
 			c.sums[0], c.sums[1] = c.sums[0]+sums[0], c.sums[1]+sums[1]
+			for i := range all {
+				c.sampled[all[i].side] = c.sampled[all[i].side].Add(all[i].sampledOf(n))
+			}
 		}
 		if differs {
 			differ = append(differ, n)
@@ -436,6 +476,9 @@ func (c *Comparison) addAll(limit int32, keys *comparedKeys, all []comparedRun) 
 			x.runs[side] = values[from:len(values):len(values)]
 		}
 		x.Old, x.New = sums[0]/int64(c.Runs[0]), sums[1]/int64(c.Runs[1])
+		if c.Estimated {
+			x.estimate = c.estimateOf(n, all)
+		}
 	}
 	c.about = func(x *Change) { c.tell(x, keys, all) }
 }
@@ -465,7 +508,7 @@ func (c *Comparison) tell(x *Change, keys *comparedKeys, all []comparedRun) {
 		}
 	}
 	x.number, x.runs, x.InOld, x.InNew = n, values.runs, values.InOld, values.InNew
-	x.Old, x.New = values.Old, values.New
+	x.Old, x.New, x.estimate = values.Old, values.New, values.estimate
 	x.Key, x.moved, x.OldLine = keys.text(n), moved, oldLine
 	if x.Name != oldName {
 		x.OldName = oldName
@@ -603,11 +646,11 @@ func (v *Source) named() (*Data, error) {
 }
 
 // eachFunction calls fn with the values of functions in a column.
-func (v *Source) eachFunction(c *comparedColumn, fn func(session.FunctionID, int64)) error {
+func (v *Source) eachFunction(c *comparedColumn, fn func(session.FunctionID, value)) error {
 	if c.time {
 		rows, err := v.FunctionTimes()
 		for _, r := range rows {
-			fn(r.Function, c.value(r.TimeValue))
+			fn(r.Function, value{n: c.value(r.TimeValue)})
 		}
 		return err
 	}
@@ -619,11 +662,11 @@ func (v *Source) eachFunction(c *comparedColumn, fn func(session.FunctionID, int
 }
 
 // eachModule calls fn with the values of modules in a column.
-func (v *Source) eachModule(c *comparedColumn, fn func(session.ModuleID, int64)) error {
+func (v *Source) eachModule(c *comparedColumn, fn func(session.ModuleID, value)) error {
 	if c.time {
 		rows, err := v.ModuleTimes()
 		for _, r := range rows {
-			fn(r.Module, c.value(r.TimeValue))
+			fn(r.Module, value{n: c.value(r.TimeValue)})
 		}
 		return err
 	}
@@ -635,12 +678,12 @@ func (v *Source) eachModule(c *comparedColumn, fn func(session.ModuleID, int64))
 }
 
 // eachLine calls fn with the values of lines in a column. What is on none is of no line.
-func (v *Source) eachLine(c *comparedColumn, fn func(session.LineID, int64)) error {
+func (v *Source) eachLine(c *comparedColumn, fn func(session.LineID, value)) error {
 	if v.selection.OfUserLines() {
 		rows, err := v.UserLines()
 		for _, r := range rows {
 			if c.time {
-				fn(r.Line, c.value(r.TimeValue))
+				fn(r.Line, value{n: c.value(r.TimeValue)})
 			} else {
 				fn(r.Line, c.amount(q.Amounts{Exclusive: r.Amount}))
 			}
@@ -650,7 +693,7 @@ func (v *Source) eachLine(c *comparedColumn, fn func(session.LineID, int64)) err
 	if c.time {
 		rows, err := v.LineTimes()
 		for _, r := range rows {
-			fn(r.Line, c.value(r.TimeValue))
+			fn(r.Line, value{n: c.value(r.TimeValue)})
 		}
 		return err
 	}

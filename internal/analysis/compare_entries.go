@@ -100,9 +100,9 @@ func (v *comparedSource) eachEntry(kind EntryKind, c *comparedColumn, out *compa
 }
 
 // ofEntry is the value of an entry point in a column.
-func (c *comparedColumn) ofEntry(r *EntryValue) int64 {
+func (c *comparedColumn) ofEntry(r *EntryValue) value {
 	if c.time {
-		return c.value(r.Time)
+		return value{n: c.value(r.Time)}
 	}
 	return c.amount(q.Amounts{Inclusive: r.Amounts.Inclusive})
 }
@@ -131,15 +131,20 @@ func (v *comparedSource) eachCollection(c *comparedColumn, out *comparedRun) err
 			name += ", induced"
 		}
 		names = append(names, name)
-		value := int64(0)
+		x := value{}
 		if c.once {
-			value = c.gcs(*g, session.GCGeneration{})
-		} else {
-			for _, of := range parts[g.ID] {
-				value += c.gcs(*g, of)
+			x.n = c.gcs(*g, session.GCGeneration{})
+		}
+		for _, of := range parts[g.ID] {
+			if c.once {
+				break
+			}
+			n := c.gcs(*g, of)
+			if x.n += n; v.estimates && of.Generation != session.GenerationLarge {
+				x.sampled = x.sampled.Add(q.SampledIn(q.Bytes(n)))
 			}
 		}
-		out.add(name, value, int64(i))
+		out.add(name, x, int64(i))
 	}
 	return nil
 }
@@ -147,7 +152,8 @@ func (v *comparedSource) eachCollection(c *comparedColumn, out *comparedRun) err
 // ComparedRow is a row of a session that is compared with those of others that have its key: a value, and what it is
 // about.
 type ComparedRow struct {
-	Value int64
+	Value   int64
+	Sampled q.Sampled // what of the value is estimated
 	Change
 }
 
@@ -161,7 +167,8 @@ func CompareRows(view, column, unit string, sides [2][][]ComparedRow) *Compariso
 		for _, rows := range runs {
 			run := comparedRun{side: side, keys: keys, describe: func(i int64) Change { return rows[i].Change }}
 			for i := range rows {
-				run.add(rows[i].Key, rows[i].Value, int64(i))
+				run.add(rows[i].Key, value{rows[i].Value, rows[i].Sampled}, int64(i))
+				run.estimates = run.estimates || rows[i].Sampled.Samples > 0
 			}
 			all = append(all, run)
 		}

@@ -47,7 +47,7 @@ type comparedPath struct {
 // pathRow is what is compared of a path.
 type pathRow struct {
 	id, parent session.PathID
-	value      int64
+	value      value
 	function   session.FunctionID
 }
 
@@ -66,7 +66,7 @@ func (v *comparedSource) pathRows(c *comparedColumn) ([]pathRow, error) {
 	ascend := true
 	err := v.EachPathTime(func(p *session.PathTime) { // which is ten times as large
 		ascend = ascend && (len(out) == 0 || out[len(out)-1].id < p.ID)
-		out = append(out, pathRow{p.ID, p.Parent, c.value(p.TimeValue), p.Function})
+		out = append(out, pathRow{p.ID, p.Parent, value{n: c.value(p.TimeValue)}, p.Function})
 	})
 	if ascend || err != nil {
 		return out, err
@@ -75,7 +75,7 @@ func (v *comparedSource) pathRows(c *comparedColumn) ([]pathRow, error) {
 	out = out[:0]
 	for i := range times {
 		p := &times[i]
-		out = append(out, pathRow{p.ID, p.Parent, c.value(p.TimeValue), p.Function})
+		out = append(out, pathRow{p.ID, p.Parent, value{n: c.value(p.TimeValue)}, p.Function})
 	}
 	return out, err
 }

@@ -160,7 +160,10 @@ type comparedRun struct {
 	side     int // 0: old, 1: new
 	keys     *comparedKeys
 	values   []comparedValue // by the number of the key; those at the end have none
+	sampled  []q.Sampled     // what of the values is estimated, likewise
 	describe func(first int64) Change
+
+	estimates bool // of what has no samples there can be more than was counted
 }
 
 // comparedValue is the value of a key, and the number of its first row, an id or a position, plus 1; 0: it has none.
@@ -175,15 +178,15 @@ func (r *comparedRun) of(n int32) comparedValue {
 }
 
 // add adds a value to a key.
-func (r *comparedRun) add(key string, value, row int64) {
-	if value != 0 {
-		r.addTo(r.keys.number(key), value, row)
+func (r *comparedRun) add(key string, v value, row int64) {
+	if v.n != 0 {
+		r.addTo(r.keys.number(key), v, row)
 	}
 }
 
 // addTo adds a value to the key with a number.
-func (r *comparedRun) addTo(n int32, value, row int64) {
-	if value == 0 {
+func (r *comparedRun) addTo(n int32, v value, row int64) {
+	if v.n == 0 {
 		return
 	}
 	if missing := int(n) + 1 - len(r.values); missing > 0 {
@@ -193,7 +196,14 @@ func (r *comparedRun) addTo(n int32, value, row int64) {
 	if x.first == 0 {
 		x.first = row + 1
 	}
-	x.value += value
+	x.value += v.n
+	if v.sampled.Samples == 0 {
+		return
+	}
+	if missing := int(n) + 1 - len(r.sampled); missing > 0 {
+		r.sampled = append(r.sampled, make([]q.Sampled, missing)...)
+	}
+	r.sampled[n] = r.sampled[n].Add(v.sampled)
 }
 
 // compared returns the values of a view in a column, by key.
@@ -205,8 +215,8 @@ func (v *comparedSource) compared(view string, c *comparedColumn, keys *compared
 			name := v.moduleName(session.ModuleID(id))
 			return Change{Name: name, Module: name}
 		}
-		return out, v.eachModule(c, func(id session.ModuleID, value int64) {
-			out.add(v.moduleName(id), value, int64(id))
+		return out, v.eachModule(c, func(id session.ModuleID, x value) {
+			out.add(v.moduleName(id), x, int64(id))
 		})
 	case "types", "lifetime":
 		out.describe = func(i int64) Change {
@@ -214,17 +224,17 @@ func (v *comparedSource) compared(view string, c *comparedColumn, keys *compared
 			return Change{Name: v.typeName(t.ID), Module: v.moduleName(t.Module),
 				Namespace: v.typeNamespace(t.ID)}
 		}
-		return out, v.eachType(c, func(id session.TypeID, value int64) {
+		return out, v.eachType(c, func(id session.TypeID, x value) {
 			if i, ok := v.types.find(id); ok && i >= 0 {
-				out.add(v.keys.Type(int(i)), value, int64(i))
+				out.add(v.keys.Type(int(i)), x, int64(i))
 			}
 		})
 	case "lines":
 		lines := newIndex(v.data.Lines, func(r *session.Line) session.LineID { return r.ID })
 		out.describe = func(i int64) Change { return v.lineChange(int32(i)) }
-		return out, v.eachLine(c, func(id session.LineID, value int64) {
+		return out, v.eachLine(c, func(id session.LineID, x value) {
 			if i, ok := lines.find(id); ok && i >= 0 {
-				out.add(v.keys.Line(int(i)), value, int64(i))
+				out.add(v.keys.Line(int(i)), x, int64(i))
 			}
 		})
 	case "threads":
@@ -244,9 +254,9 @@ func (v *comparedSource) compared(view string, c *comparedColumn, keys *compared
 		return Change{Name: f.DisplayName(), Module: v.moduleName(f.Module), Namespace: FunctionNamespace(f),
 			renamed: v.isRenamed(f.ID)}
 	}
-	return out, v.eachFunction(c, func(id session.FunctionID, value int64) {
+	return out, v.eachFunction(c, func(id session.FunctionID, x value) {
 		if i, ok := v.functions.find(id); ok && i >= 0 {
-			out.add(v.keys.Function(int(i)), value, int64(i))
+			out.add(v.keys.Function(int(i)), x, int64(i))
 		}
 	})
 }
@@ -260,7 +270,7 @@ func (v *comparedSource) lineChange(i int32) Change {
 }
 
 // eachType calls fn with the values of types in a column.
-func (v *comparedSource) eachType(c *comparedColumn, fn func(session.TypeID, int64)) error {
+func (v *comparedSource) eachType(c *comparedColumn, fn func(session.TypeID, value)) error {
 	if c.ends != nil {
 		lifetimes, err := v.TypeLifetimes()
 		for _, l := range lifetimes {
@@ -296,7 +306,7 @@ func (v *comparedSource) eachThread(c *comparedColumn, out *comparedRun) error {
 	if c.time {
 		times, err := v.ThreadTimes()
 		for _, r := range times {
-			out.add(nameOf[r.Thread], c.value(r.TimeValue), int64(r.Thread))
+			out.add(nameOf[r.Thread], value{n: c.value(r.TimeValue)}, int64(r.Thread))
 		}
 		return err
 	}
@@ -318,8 +328,8 @@ func (v *comparedSource) eachSite(c *comparedColumn, out *comparedRun) error {
 	keys.expect(len(values))
 	out.values = slices.Grow(out.values, len(values))
 	for i, a := range values {
-		value := c.amount(q.Amounts{Exclusive: a})
-		if value == 0 {
+		x := c.amount(q.Amounts{Exclusive: a})
+		if x.n == 0 {
 			continue
 		}
 		site := pair{none, none}
@@ -329,7 +339,7 @@ func (v *comparedSource) eachSite(c *comparedColumn, out *comparedRun) error {
 		if t := v.data.siteType[i]; t >= 0 {
 			site.name = types.number(t)
 		}
-		out.addTo(keys.number(site), value, int64(i))
+		out.addTo(keys.number(site), x, int64(i))
 	}
 	return nil
 }

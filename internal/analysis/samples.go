@@ -20,6 +20,16 @@ type SampleValue struct {
 	Unit string // count, bytes or nanoseconds
 	// Difference says that it is by how much something changed, so that it can be less than zero.
 	Difference bool
+	// Estimated says that it is what samples stand for, but for large objects.
+	Estimated bool
+}
+
+// Title is the name, and that it is estimated if it is.
+func (v *SampleValue) Title() string {
+	if v.Estimated {
+		return v.Name + " (estimated)"
+	}
+	return v.Name
 }
 
 // SampleFrame is a function on a stack, and where in it the next one was called, or the allocation made.
@@ -39,7 +49,8 @@ type Sample struct {
 	Process *session.Process
 	Type    string // of what was allocated; "" for times
 	TypeID  session.TypeID
-	Values  []int64 // as SampleSet.Values says
+	Sampled q.Sampled // what of the objects is estimated
+	Values  []int64   // as SampleSet.Values says
 }
 
 // SampleSet is what is selected of a session as samples: what files of other tools are made of. Nothing is rounded
@@ -81,22 +92,14 @@ var lifetimeValues = []string{"gen0", "gen1", "gen2", "loh", "poh", "alive"}
 const EstimatesNote = "Estimated: small objects were sampled, so these values are what the samples stand for. Values of " +
 	"fewer than ten samples say hardly anything."
 
-// Samples reads what is selected of a session. Errors are those of Data.Select and of reading, and ErrEstimates.
+// Samples reads what is selected of a session. Errors are those of Data.Select and of reading. Notes say if
+// values are estimates.
 func Samples(s *session.Session, sel Selection) (*SampleSet, error) {
-	if err := RefuseEstimates(s); err != nil {
-		return nil, err
-	}
-	return EstimatedSamples(s, sel)
-}
-
-// EstimatedSamples is Samples for formats that show Notes, which say if values are estimates.
-func EstimatedSamples(s *session.Session, sel Selection) (*SampleSet, error) {
-	sampled, err := s.IsSampled()
-	if err != nil {
-		return nil, err
-	}
 	all, err := Load(s)
 	if err != nil {
+		return nil, err
+	}
+	if all.estimates, err = s.IsSampled(); err != nil {
 		return nil, err
 	}
 	d, err := all.Select(sel)
@@ -111,7 +114,7 @@ func EstimatedSamples(s *session.Session, sel Selection) (*SampleSet, error) {
 	if x.Notes, err = sel.Notes(s, ""); err != nil {
 		return nil, err
 	}
-	if sampled {
+	if d.estimates {
 		x.Notes = append(x.Notes, EstimatesNote)
 	}
 	if x.Began, x.Duration, err = recorded(s); err != nil {
@@ -133,6 +136,10 @@ func EstimatedSamples(s *session.Session, sel Selection) (*SampleSet, error) {
 		}
 	}
 	x.before = len(x.Values)
+	for i := range x.Values { // on the large object heap all are counted
+		large := strings.HasPrefix(x.Values[i].Name, lifetimeValues[session.GenerationLarge])
+		x.Values[i].Estimated = d.estimates && !large
+	}
 	if len(d.Times) > 0 {
 		x.Default = len(x.Values) + 1
 		x.Values = append(x.Values,
@@ -200,7 +207,9 @@ func (x *SampleSet) each(stacks bool, fn func(*Sample) error) error {
 		if x.amounts.isZero(i) {
 			continue
 		}
-		putLifetime(x.amounts.at(i), sample.Values[:x.before])
+		lifetime := x.amounts.at(i)
+		putLifetime(lifetime, sample.Values[:x.before])
+		sample.Sampled = lifetime.Born.Sampled
 		sample.Type, sample.TypeID = x.typeName(names, i, get), d.typeID(d.siteType[i])
 		x.place(&sample, d.siteNode[i], d.siteThread[i], stacks)
 		if err := fn(&sample); err != nil {
@@ -208,6 +217,7 @@ func (x *SampleSet) each(stacks bool, fn func(*Sample) error) error {
 		}
 	}
 	clear(sample.Values)
+	sample.Sampled = q.Sampled{}
 	sample.Type, sample.TypeID = "", 0
 	for i, t := range x.times {
 		if t.Calls == 0 && t.Elapsed == 0 && t.Application == 0 && t.CPU == 0 {

@@ -1,7 +1,6 @@
 package analysis
 
 import (
-	"errors"
 	"fmt"
 	"slices"
 
@@ -27,29 +26,9 @@ type Source struct {
 	traced    *shapedRows                           // where rows of the call tree went; nil: nobody asks
 }
 
-// ErrEstimates means that a session has estimates, which the caller would show as if they were counted.
-var ErrEstimates = errors.New("small objects were sampled, so its numbers are estimates, which only clrprof report " +
-	"can show as such yet")
-
-// Open returns the values of what is selected of s. Errors are those of Data.Select and of reading s, and ErrEstimates.
+// Open returns the values of what is selected of s. Errors are those of Data.Select and of reading s. Where small
+// objects were sampled, amounts say what of them is estimated: Amount.Sampled.
 func Open(s *session.Session, sel Selection) (*Source, error) {
-	if err := RefuseEstimates(s); err != nil {
-		return nil, err
-	}
-	return OpenEstimates(s, sel)
-}
-
-// RefuseEstimates returns ErrEstimates for a session in which objects were sampled.
-func RefuseEstimates(s *session.Session) error {
-	sampled, err := s.IsSampled()
-	if err == nil && sampled {
-		err = fmt.Errorf("session %s: %w", s.Path(), ErrEstimates)
-	}
-	return err
-}
-
-// OpenEstimates is Open for those who show what of an amount is estimated: Amount.Sampled.
-func OpenEstimates(s *session.Session, sel Selection) (*Source, error) {
 	state, err := s.State()
 	if err != nil {
 		return nil, err

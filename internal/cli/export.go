@@ -297,6 +297,12 @@ func (x *exportFlags) notes(s *session.Session, sel analysis.Selection, chosen e
 	if err != nil {
 		return nil, err
 	}
+	if sampled, err := s.IsSampled(); err != nil || sampled {
+		if err != nil {
+			return nil, err
+		}
+		notes = append(notes, analysis.EstimatesNote)
+	}
 	if sel.Shape != nil {
 		notes = append(notes, sel.Shape.Notes...)
 	}

@@ -211,7 +211,7 @@ func (r *reportFlags) run(e *environment, cmd *cobra.Command, args []string) err
 	if err != nil {
 		return readError(err)
 	}
-	src, err := analysis.OpenEstimates(s, selection)
+	src, err := analysis.Open(s, selection)
 	if err != nil {
 		return readError(err)
 	}

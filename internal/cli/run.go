@@ -423,7 +423,7 @@ func (r *runFlags) summarize(e *environment, n *notes, path string) error {
 		return readError(err)
 	}
 	defer s.Close()
-	src, err := analysis.OpenEstimates(s, analysis.Selection{})
+	src, err := analysis.Open(s, analysis.Selection{})
 	if err != nil {
 		return readError(err)
 	}

@@ -10,7 +10,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/clrprof/clrprof/internal/analysis"
 	"github.com/clrprof/clrprof/internal/capture/control"
 	"github.com/clrprof/clrprof/internal/present/web"
 	"github.com/clrprof/clrprof/internal/session"
@@ -67,9 +66,6 @@ func (v *viewFlags) run(e *environment, ctx context.Context, paths []string) err
 			return readError(err)
 		}
 		defer closeIdle(&idle, s)
-		if err := analysis.RefuseEstimates(s); err != nil {
-			return readError(err)
-		}
 		sessions = append(sessions, s)
 	}
 	listener, err := net.Listen("tcp", v.listen)

@@ -1,6 +1,7 @@
 package budget
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"math"
@@ -64,6 +65,9 @@ func Draft(runs []*session.Session, headroom float64) (string, error) {
 	var out strings.Builder
 	names := make([]string, len(runs))
 	for i, s := range runs {
+		if sampled, err := s.IsSampled(); err != nil || sampled {
+			return "", cmp.Or(err, fmt.Errorf("session %s: %w", s.Path(), ErrSampled))
+		}
 		names[i] = strconv.Quote(filepath.Base(s.Path()))
 	}
 	list, err := draftsOf(runs[0])

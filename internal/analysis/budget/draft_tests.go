@@ -108,10 +108,10 @@ type testsKey struct {
 
 // measureTests returns what the tests of a limit did, of what else the limit and only select. A stack of a test's code
 // is not enough to know that: an async test that ends runs what waited for it, which is the runner.
-func (l *Limit) measureTests(s *session.Session, only analysis.Terms, b *Budget) (int64, error) {
+func (l *Limit) measureTests(s *session.Session, only analysis.Terms, b *Budget) (measure, error) {
 	focus, err := analysis.Terms{Focus: l.Tests, MayMiss: true}.Select(s)
 	if err != nil {
-		return 0, err
+		return measure{}, err
 	}
 	terms := l.terms()
 	terms.Focus, terms.MayMiss = l.Focus, true
@@ -120,25 +120,25 @@ func (l *Limit) measureTests(s *session.Session, only analysis.Terms, b *Budget)
 	if b.tests[key] == nil {
 		sel, err := terms.Select(s)
 		if err != nil {
-			return 0, err
+			return measure{}, err
 		}
 		src, err := analysis.Open(s, sel)
 		if err != nil {
-			return 0, err
+			return measure{}, err
 		}
 		found, err := src.Entries(analysis.EntryTests)
 		if err != nil {
-			return 0, err
+			return measure{}, err
 		}
 		if b.tests == nil {
 			b.tests = map[testsKey]*analysis.Entries{}
 		}
 		b.tests[key] = found
 	}
-	value := int64(0)
+	value := measure{}
 	for i := range b.tests[key].List {
 		if t := &b.tests[key].List[i]; slices.ContainsFunc(t.Functions, focus.Focuses) {
-			value += l.metric.test(t)
+			value = value.add(l.metric.test(t))
 		}
 	}
 	return value, nil

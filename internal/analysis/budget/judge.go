@@ -43,7 +43,10 @@ type Verdict struct {
 	Runs, BaseRuns []int64
 	// Places are where most of what is broken is done, or with a baseline most of what is more; the first first.
 	Places []Place
-	Next   string // a command that shows more of what is broken; "": none
+	// Estimate says what is known of Value, and BaseEstimate of Baseline; nil: it was counted.
+	Estimate, BaseEstimate *Estimate
+
+	Next string // a command that shows more of what is broken; "": none
 
 	unit unit
 	sums bool // what the places have adds up to the value
@@ -59,67 +62,66 @@ type metric struct {
 	times bool // of calls: not by type
 	whole bool // of processes: not by code
 	finds bool // of what rules find
-	value func(*analysis.Source) (int64, error)
-	test  func(*analysis.EntryValue) int64 // the value of a test; nil: it is not known by test
-	weigh func(*analysis.Use) int64        // what a place in user code has of the value; nil: not known by place
+	value func(*analysis.Source) (measure, error)
+	test  func(*analysis.EntryValue) measure // the value of a test; nil: it is not known by test
+	weigh func(*analysis.Use) measure        // what a place in user code has of the value; nil: not known by place
 }
 
 var metrics = []metric{
-	{name: "bytes", unit: bytes, value: allocated(func(a q.Amount) int64 { return int64(a.Bytes) }),
-		test:  func(t *analysis.EntryValue) int64 { return int64(t.Amounts.Inclusive.Bytes) },
-		weigh: func(u *analysis.Use) int64 { return int64(u.Born.Bytes) }},
-	{name: "allocations", unit: count, value: allocated(func(a q.Amount) int64 { return int64(a.Allocations) }),
-		test:  func(t *analysis.EntryValue) int64 { return int64(t.Amounts.Inclusive.Allocations) },
-		weigh: func(u *analysis.Use) int64 { return int64(u.Born.Allocations) }},
+	{name: "bytes", unit: bytes, value: allocated(ofBytes),
+		test:  func(t *analysis.EntryValue) measure { return ofBytes(t.Amounts.Inclusive) },
+		weigh: func(u *analysis.Use) measure { return ofBytes(u.Born) }},
+	{name: "allocations", unit: count, value: allocated(ofObjects),
+		test:  func(t *analysis.EntryValue) measure { return ofObjects(t.Amounts.Inclusive) },
+		weigh: func(u *analysis.Use) measure { return ofObjects(u.Born) }},
 	{name: "gen0_bytes", unit: bytes, value: dead(0), weigh: deadOf(0)},
 	{name: "gen1_bytes", unit: bytes, value: dead(1), weigh: deadOf(1)},
 	{name: "gen2_bytes", unit: bytes, value: dead(2), weigh: deadOf(2)},
-	{name: "loh_bytes", unit: bytes, value: dead(session.GenerationLarge), weigh: deadOf(session.GenerationLarge)},
-	{name: "alive_bytes", unit: bytes, value: func(s *analysis.Source) (int64, error) {
+	{name: metricLarge, unit: bytes, value: dead(session.GenerationLarge), weigh: deadOf(session.GenerationLarge)},
+	{name: "alive_bytes", unit: bytes, value: func(s *analysis.Source) (measure, error) {
 		l, err := s.Lifetimes()
 		if err != nil {
-			return 0, err
+			return measure{}, err
 		}
-		alive := l.Total().Alive()
-		return int64(alive.Bytes), nil
-	}, weigh: func(u *analysis.Use) int64 { return int64(u.Alive().Bytes) }},
-	{name: "gcs", unit: count, whole: true, value: func(s *analysis.Source) (int64, error) {
+		return ofBytes(l.Total().Alive()), nil
+	}, weigh: func(u *analysis.Use) measure { return ofBytes(u.Alive()) }},
+	{name: "gcs", unit: count, whole: true, value: func(s *analysis.Source) (measure, error) {
 		n, _, _, err := collections(s)
-		return n, err
+		return counted(n), err
 	}},
-	{name: "pause", unit: duration, whole: true, value: func(s *analysis.Source) (int64, error) {
+	{name: "pause", unit: duration, whole: true, value: func(s *analysis.Source) (measure, error) {
 		_, all, _, err := collections(s)
-		return all, err
+		return counted(all), err
 	}},
-	{name: "longest_pause", unit: duration, whole: true, value: func(s *analysis.Source) (int64, error) {
+	{name: "longest_pause", unit: duration, whole: true, value: func(s *analysis.Source) (measure, error) {
 		_, _, most, err := collections(s)
-		return most, err
+		return counted(most), err
 	}},
 	{name: metricCalls, unit: count, times: true, value: timed(func(t session.TimeValue) int64 {
 		return int64(t.Calls)
-	}), weigh: func(u *analysis.Use) int64 { return int64(u.Calls) }},
+	}), weigh: func(u *analysis.Use) measure { return counted(u.Calls) }},
 	{name: "elapsed", unit: duration, times: true, value: timed(func(t session.TimeValue) int64 {
 		return int64(t.Inclusive.Elapsed)
-	}), test: func(t *analysis.EntryValue) int64 { return int64(t.Time.Inclusive.Elapsed) },
-		weigh: func(u *analysis.Use) int64 { return int64(u.Time.Elapsed) }},
+	}), test: func(t *analysis.EntryValue) measure { return counted(t.Time.Inclusive.Elapsed) },
+		weigh: func(u *analysis.Use) measure { return counted(u.Time.Elapsed) }},
 	{name: "application", unit: duration, times: true, value: timed(func(t session.TimeValue) int64 {
 		return int64(t.Inclusive.Application)
-	}), test: func(t *analysis.EntryValue) int64 { return int64(t.Time.Inclusive.Application) },
-		weigh: func(u *analysis.Use) int64 { return int64(u.Time.Application) }},
+	}), test: func(t *analysis.EntryValue) measure { return counted(t.Time.Inclusive.Application) },
+		weigh: func(u *analysis.Use) measure { return counted(u.Time.Application) }},
 	{name: "cpu", unit: duration, times: true, value: timed(func(t session.TimeValue) int64 {
 		return int64(t.Inclusive.CPU)
-	}), test: func(t *analysis.EntryValue) int64 { return int64(t.Time.Inclusive.CPU) },
-		weigh: func(u *analysis.Use) int64 { return int64(u.Time.CPU) }},
+	}), test: func(t *analysis.EntryValue) measure { return counted(t.Time.Inclusive.CPU) },
+		weigh: func(u *analysis.Use) measure { return counted(u.Time.CPU) }},
 	{name: metricFindings, unit: count, finds: true},
 	{name: "blocked", unit: duration, times: true, value: timed(func(t session.TimeValue) int64 {
 		return int64(t.Inclusive.Blocked)
-	}), test: func(t *analysis.EntryValue) int64 { return int64(t.Time.Inclusive.Blocked) },
-		weigh: func(u *analysis.Use) int64 { return int64(u.Time.Blocked) }},
+	}), test: func(t *analysis.EntryValue) measure { return counted(t.Time.Inclusive.Blocked) },
+		weigh: func(u *analysis.Use) measure { return counted(u.Time.Blocked) }},
 }
 
 // deadOf is what died in a generation of what a place made.
-func deadOf(generation int) func(*analysis.Use) int64 {
-	return func(u *analysis.Use) int64 { return int64(u.Dead[generation].Bytes) }
+func deadOf(generation int) func(*analysis.Use) measure {
+	return func(u *analysis.Use) measure { return ofBytes(u.Dead[generation]) }
 }
 
 // Metrics returns the names of all metrics, in the order of the documentation.
@@ -143,44 +145,44 @@ var errNoTimes = errors.New("the filter is of objects")
 // errDivided means that a filter takes a part of a process, of which a limit can only be about the whole.
 var errDivided = errors.New("the filter divides processes")
 
-func allocated(value func(q.Amount) int64) func(*analysis.Source) (int64, error) {
-	return func(s *analysis.Source) (int64, error) {
+func allocated(value func(q.Amount) measure) func(*analysis.Source) (measure, error) {
+	return func(s *analysis.Source) (measure, error) {
 		info, err := s.Session().Info()
 		if err != nil {
-			return 0, err
+			return measure{}, err
 		}
 		if !slices.Contains(strings.Split(info[session.KeyMode], ","), session.ModeMemory) {
-			return 0, errAbsent
+			return measure{}, errAbsent
 		}
-		if info[session.KeyObjects] == session.ObjectsLarge {
-			return 0, errOnlyLarge
+		if info[session.KeyObjects] == session.ObjectsLarge && !s.HasEstimates() {
+			return measure{}, errOnlyLarge
 		}
 		a, err := s.Total()
 		return value(a), err
 	}
 }
 
-func dead(generation int) func(*analysis.Source) (int64, error) {
-	return func(s *analysis.Source) (int64, error) {
+func dead(generation int) func(*analysis.Source) (measure, error) {
+	return func(s *analysis.Source) (measure, error) {
 		l, err := s.Lifetimes()
 		if err != nil {
-			return 0, err
+			return measure{}, err
 		}
-		return int64(l.Total().Dead[generation].Bytes), nil
+		return ofBytes(l.Total().Dead[generation]), nil
 	}
 }
 
-func timed(value func(session.TimeValue) int64) func(*analysis.Source) (int64, error) {
-	return func(s *analysis.Source) (int64, error) {
+func timed(value func(session.TimeValue) int64) func(*analysis.Source) (measure, error) {
+	return func(s *analysis.Source) (measure, error) {
 		rows, err := s.ProcessesTimed()
 		if err != nil {
-			return 0, err
+			return measure{}, err
 		}
 		if len(rows) == 0 {
-			return 0, analysis.ErrNoTime
+			return measure{}, analysis.ErrNoTime
 		}
 		t, err := s.TotalTime()
-		return value(t), err
+		return counted(value(t)), err
 	}
 }
 
@@ -312,12 +314,17 @@ func (l *Limit) judge(runs, olds []*session.Session, b *Budget) (Verdict, error)
 			return v, err
 		}
 	}
+	why, err := l.ofSamples(slices.Concat(runs, olds))
+	if err != nil || why != "" {
+		v.State, v.Why = Unknown, why
+		return v, err
+	}
 	now, why, err := l.measureAll(runs, b, "the session")
 	if err != nil || why != "" {
 		v.State, v.Why = Unknown, why
 		return v, err
 	}
-	v.Value, v.Runs, v.Limit = now.value, now.runs, l.max
+	v.Value, v.Runs, v.Limit, v.Estimate = now.value, now.runs, l.max, now.estimate
 	before, lost := (*measured)(nil), now.lost
 	if l.hasGrowth {
 		if len(olds) == 0 {
@@ -330,12 +337,13 @@ func (l *Limit) judge(runs, olds []*session.Session, b *Budget) (Verdict, error)
 			return v, err
 		}
 		v.Baseline, v.HasBase, v.BaseRuns, lost = before.value, true, before.runs, lost || before.lost
-		allowed := v.Baseline + max(int64(float64(v.Baseline)*l.grow), l.floor)
-		if !l.hasMax || allowed < v.Limit {
-			v.Limit = allowed
-		}
+		v.BaseEstimate, v.Limit = before.estimate, l.allowed(v.Baseline)
 	}
-	v.decide(lost, !l.hasMax || v.Limit < l.max)
+	if v.Estimate != nil || v.BaseEstimate != nil {
+		v.decideEstimate(lost, l.allowed)
+	} else {
+		v.decide(lost, !l.hasMax || v.Limit < l.max)
+	}
 	v.Why += now.once
 	if v.State == Broken {
 		v.Places, err = l.places(now, before, b)
@@ -344,6 +352,15 @@ func (l *Limit) judge(runs, olds []*session.Session, b *Budget) (Verdict, error)
 		v.Next = l.next(now, before, &v)
 	}
 	return v, err
+}
+
+// allowed is the most that is allowed where a baseline has so much.
+func (l *Limit) allowed(baseline int64) int64 {
+	allowed := baseline + max(int64(float64(baseline)*l.grow), l.floor)
+	if l.hasMax {
+		return min(l.max, allowed)
+	}
+	return allowed
 }
 
 // measureAll measures several runs, and returns the median with the values of all, or why it is not known.
@@ -487,7 +504,8 @@ func (v *Verdict) tellPlaces() {
 		what = "Most of the growth: "
 	}
 	v.Why += ". " + what + v.Places[0].describe(v.unit)
-	if more := v.Places[0].Value - (v.Value - v.Baseline); v.HasBase && v.sums && more > 0 {
+	counted := v.Estimate == nil && v.BaseEstimate == nil
+	if more := v.Places[0].Value - (v.Value - v.Baseline); counted && v.HasBase && v.sums && more > 0 {
 		v.Why += fmt.Sprintf("; all other code together has %s less than before", v.Print(more))
 	}
 }
@@ -593,12 +611,13 @@ func (l *Limit) terms() analysis.Terms {
 
 // measured is what a session has of what a limit is about.
 type measured struct {
-	value int64
-	lost  bool             // some of it may be missing
-	src   *analysis.Source // what is selected
-	found *rules.Result    // of findings
-	once  string           // what is left out of a limit that is steady, as the end of a sentence
-	runs  []int64          // of several runs: see Verdict.Runs
+	value    int64
+	estimate *Estimate        // nil: it was counted
+	lost     bool             // some of it may be missing
+	src      *analysis.Source // what is selected
+	found    *rules.Result    // of findings
+	once     string           // what is left out of a limit that is steady, as the end of a sentence
+	runs     []int64          // of several runs: see Verdict.Runs
 }
 
 // measure returns the value of the metric in what a limit is about. What it names need not be there.
@@ -647,16 +666,7 @@ func (l *Limit) measure(s *session.Session, b *Budget) (*measured, error) {
 	if m.src, err = analysis.Open(s, sel); err != nil {
 		return nil, absent(err)
 	}
-	if len(l.Tests) > 0 {
-		m.value, err = l.measureTests(s, only, b)
-	} else if l.metric.finds {
-		if m.found, err = l.findings(m.src); err == nil {
-			m.value = int64(len(m.found.Findings) + m.found.Hidden)
-		}
-	} else {
-		m.value, err = l.metric.value(m.src)
-	}
-	if err != nil {
+	if err := l.value(m, s, only, b); err != nil {
 		return nil, absent(err)
 	}
 	if l.Steady {
@@ -669,6 +679,25 @@ func (l *Limit) measure(s *session.Session, b *Budget) (*measured, error) {
 		m.lost = m.lost || loss.IsMissing() && sel.HasProcess(loss.Process)
 	}
 	return m, err
+}
+
+// value measures what is selected.
+func (l *Limit) value(m *measured, s *session.Session, only analysis.Terms, b *Budget) (err error) {
+	var x measure
+	switch {
+	case len(l.Tests) > 0:
+		x, err = l.measureTests(s, only, b)
+	case l.metric.finds:
+		if m.found, err = l.findings(m.src); err == nil {
+			x.n = int64(len(m.found.Findings) + m.found.Hidden)
+		}
+	default:
+		x, err = l.metric.value(m.src)
+	}
+	if m.value = x.n; err == nil && l.metric.isEstimated(m.src) {
+		m.estimate = &Estimate{x.sampled.Samples, x.within(l.metric.unit)}
+	}
+	return err
 }
 
 // none is measured where nothing is selected.

@@ -11,6 +11,7 @@ import (
 	"github.com/clrprof/clrprof/internal/analysis"
 	"github.com/clrprof/clrprof/internal/analysis/rules"
 	"github.com/clrprof/clrprof/internal/dotnet/names"
+	q "github.com/clrprof/clrprof/internal/quantity"
 	"github.com/clrprof/clrprof/internal/session"
 )
 
@@ -31,6 +32,7 @@ type Place struct {
 	By       string   // the function that the place called for most of it; "": it did most itself
 	Evidence string   // of findings: what a rule found
 	AtLine   int64    // how much of Value is on Line, where several lines have it; 0: all
+	about    string   // what stands before Value and AtLine if they are estimates
 }
 
 // String is the place as a person names it: Parser.ParseLine Orders.cs:8.
@@ -46,7 +48,7 @@ func (p *Place) where(u unit) (text, most string) {
 	if text = p.String(); p.AtLine == 0 {
 		return text, ""
 	}
-	return p.Name, fmt.Sprintf(" (%s more at %s)", u.print(p.AtLine), strings.TrimPrefix(text, p.Name+" "))
+	return p.Name, fmt.Sprintf(" (%s%s more at %s)", p.about, u.print(p.AtLine), strings.TrimPrefix(text, p.Name+" "))
 }
 
 // describe says what a place has of what is counted in a unit.
@@ -55,7 +57,7 @@ func (p *Place) describe(u unit) string {
 		return fmt.Sprintf("%s (%s)", p, p.Evidence)
 	}
 	where, most := p.where(u)
-	text := fmt.Sprintf("%s, %s", where, u.print(p.Value))
+	text := fmt.Sprintf("%s, %s%s", where, p.about, u.print(p.Value))
 	if len(p.Types) > 0 {
 		text += " of " + strings.Join(p.Types, ", ")
 	}
@@ -67,23 +69,25 @@ func (p *Place) describe(u unit) string {
 
 // placeSum is what a place has of a metric.
 type placeSum[T, F cmp.Ordered] struct {
-	value int64
-	types map[T]int64
-	by    map[F]int64 // by the first function that was called; of the zero value: itself
+	value   int64
+	sampled q.Sampled // what of the value is estimated
+	types   map[T]int64
+	by      map[F]int64 // by the first function that was called; of the zero value: itself
 }
 
 // placeSums are what places in user code have of a metric.
 type placeSums map[analysis.Place]*placeSum[session.TypeID, session.FunctionID]
 
 // sumPlaces adds up a metric by place in user code.
-func sumPlaces(src *analysis.Source, weigh func(*analysis.Use) int64) (placeSums, error) {
+func sumPlaces(src *analysis.Source, weigh func(*analysis.Use) measure) (placeSums, error) {
 	uses, err := src.Uses(nil)
 	if err != nil {
 		return nil, err
 	}
 	out := placeSums{}
 	uses.Each(func(u *analysis.Use) {
-		w := weigh(u)
+		x := weigh(u)
+		w := x.n
 		if w <= 0 || u.From.Function == 0 {
 			return
 		}
@@ -93,7 +97,7 @@ func sumPlaces(src *analysis.Source, weigh func(*analysis.Use) int64) (placeSums
 				by: map[session.FunctionID]int64{}}
 			out[u.From] = sum
 		}
-		sum.value += w
+		sum.value, sum.sampled = sum.value+w, sum.sampled.Add(x.sampled)
 		if u.Type != 0 {
 			sum.types[u.Type] += w
 		}
@@ -180,6 +184,9 @@ func (l *Limit) places(now, before *measured, b *Budget) ([]Place, error) {
 	if before != nil {
 		return l.grown(n, sums, now, before, b)
 	}
+	maps.DeleteFunc(sums, func(_ analysis.Place, sum *placeSum[session.TypeID, session.FunctionID]) bool {
+		return sum.sampled.IsFew() // whose value nobody knows
+	})
 	list := slices.SortedFunc(maps.Keys(sums), func(a, b analysis.Place) int {
 		return cmp.Or(cmp.Compare(sums[b].value, sums[a].value), cmp.Compare(a.Function, b.Function),
 			cmp.Compare(a.Line, b.Line))
@@ -187,7 +194,7 @@ func (l *Limit) places(now, before *measured, b *Budget) ([]Place, error) {
 	var out []Place
 	for _, at := range list[:min(maxPlaces, len(list))] {
 		p := describeSum(named(n, at), n, sums[at])
-		p.Value = sums[at].value
+		p.Value, p.about = sums[at].value, q.Amount{Sampled: sums[at].sampled}.Sign()
 		out = append(out, p)
 	}
 	return out, nil
@@ -212,7 +219,7 @@ func functionSums(n *rules.SessionNames, keys *analysis.PlaceKeys, sums placeSum
 			out[key] = f
 		}
 		line := keys.Place(at)
-		f.value += sum.value
+		f.value, f.sampled = f.value+sum.value, f.sampled.Add(sum.sampled)
 		f.lines[line] += sum.value
 		if was, known := f.at[line]; !known || at.Line < was.Line || at.Function < was.Function {
 			f.at[line] = at
@@ -248,6 +255,7 @@ func (f *functionSum) grownPlace(n *rules.SessionNames, shortOf map[string]strin
 		}
 	}
 	p := named(n, f.at[most])
+	p.about = q.Amount{Sampled: f.sampled}.Sign()
 	if p.Value = f.value; p.Line != 0 && f.lines[most] != f.value {
 		p.AtLine = f.lines[most]
 	}
@@ -284,7 +292,7 @@ func (l *Limit) grown(n *rules.SessionNames, sums placeSums, now, before *measur
 		}
 	}
 	for key, f := range grown {
-		if f.value > 0 {
+		if f.value > 0 && !f.sampled.IsFew() {
 			growth[key] = f.value
 		}
 	}

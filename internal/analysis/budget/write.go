@@ -107,14 +107,19 @@ type verdictJSON struct {
 	Limit    string `json:"limit"`
 	Metric   string `json:"metric"`
 	State    State  `json:"state"`
-	Value    int64  `json:"value"`
+	Value    *int64 `json:"value"` // null: an estimate by fewer than 10 samples
 	Max      int64  `json:"max"`
 	Baseline *int64 `json:"baseline"`
 	Why      string `json:"why"`
 	Only     string `json:"only,omitempty"`
 	// Of several runs.
-	Runs         []int64 `json:"runs,omitempty"`
-	BaselineRuns []int64 `json:"baseline_runs,omitempty"`
+	Runs []int64 `json:"runs,omitempty"`
+	// Where objects were sampled.
+	Estimated    bool      `json:"estimated,omitempty"`
+	Samples      *uint32   `json:"samples,omitempty"`
+	Interval     *[2]int64 `json:"interval_95,omitempty"`
+	BaseInterval *[2]int64 `json:"baseline_interval_95,omitempty"`
+	BaselineRuns []int64   `json:"baseline_runs,omitempty"`
 	// Of what is broken.
 	Places []placeJSON `json:"places,omitempty"`
 	Next   string      `json:"next,omitempty"`
@@ -143,16 +148,37 @@ func placesJSON(list []Place) []placeJSON {
 func writeJSON(w io.Writer, verdicts []Verdict, only string) error {
 	out := make([]verdictJSON, len(verdicts))
 	for i, v := range verdicts {
-		out[i] = verdictJSON{v.Title, v.Metric, v.State, v.Value, v.Limit, nil, v.Why, only, v.Runs, v.BaseRuns,
-			placesJSON(v.Places), v.Next}
+		out[i] = verdictJSON{Limit: v.Title, Metric: v.Metric, State: v.State, Value: &verdicts[i].Value, Max: v.Limit,
+			Why: v.Why, Only: only, Runs: v.Runs, BaselineRuns: v.BaseRuns, Places: placesJSON(v.Places), Next: v.Next}
 		if v.HasBase {
 			out[i].Baseline = &verdicts[i].Baseline
 		}
+		out[i].addEstimates(&v)
 	}
 	encoder := json.NewEncoder(w)
 	encoder.SetIndent("", "  ")
 	encoder.SetEscapeHTML(false)
 	return encoder.Encode(out)
+}
+
+// addEstimates adds what is known of estimates, and takes away numbers of which too little is.
+func (out *verdictJSON) addEstimates(v *Verdict) {
+	interval := func(e *Estimate) *[2]int64 {
+		if e == nil {
+			return nil
+		}
+		return &[2]int64{e.Within.Low, e.Within.High}
+	}
+	if out.Estimated = v.Estimate != nil || v.BaseEstimate != nil; v.Estimate != nil {
+		out.Samples = &v.Estimate.Samples
+	}
+	out.Interval, out.BaseInterval = interval(v.Estimate), interval(v.BaseEstimate)
+	if v.Estimate.isFew() {
+		out.Value = nil
+	}
+	if v.BaseEstimate.isFew() {
+		out.Baseline = nil
+	}
 }
 
 type junitSuite struct {
@@ -294,9 +320,9 @@ func writeMarkdown(w io.Writer, verdicts []Verdict, only string) error {
 	for _, v := range verdicts {
 		before := ""
 		if v.HasBase {
-			before = v.Print(v.Baseline)
+			before = v.said(v.Baseline, v.BaseEstimate)
 		}
-		value, most := v.Print(v.Value), v.Print(v.Limit)
+		value, most := v.said(v.Value, v.Estimate), v.Print(v.Limit)
 		if v.State == Unknown && v.Limit == 0 || v.Metric == metricExit {
 			value, most = v.Why, ""
 		}

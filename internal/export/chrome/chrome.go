@@ -95,6 +95,9 @@ func write(w io.Writer, s *session.Session, sel analysis.Selection, value string
 	out := &writer{Writer: bufio.NewWriter(w), samples: samples, value: samples.Values[at], least: least}
 	other := map[string]any{"session": filepath.Base(s.Path()), "value": out.value.Name, "unit": out.value.Unit,
 		"selection": samples.Notes}
+	if out.value.Estimated {
+		other["estimated"] = true
+	}
 	if left > 0 {
 		other["left_out"] = fmt.Sprintf("%d functions with less than %d %s each: their callers are as wide as "+
 			"they were",

@@ -109,7 +109,7 @@ const compression = 3
 // Write writes the part of s that is selected to w, compressed with gzip as
 // the format demands. Errors are those of reading s, of the selection, and of w.
 func Write(w io.Writer, s *session.Session, sel analysis.Selection, o Options) error {
-	samples, err := analysis.EstimatedSamples(s, sel)
+	samples, err := analysis.Samples(s, sel)
 	if err != nil {
 		return err
 	}

@@ -81,6 +81,8 @@ type (
 		Bytes   int64 `json:"bytes"`
 		Calls   int64 `json:"calls"`
 		Waited  int64 `json:"waitedNanoseconds"`
+		// objects and bytes are what samples stand for
+		Estimated bool `json:"estimated,omitempty"`
 	}
 	location struct {
 		Physical *physical `json:"physicalLocation,omitempty"`
@@ -167,7 +169,8 @@ func resultOf(f *rules.Finding, n *rules.SessionNames, index map[string]int, roo
 	out := result{RuleID: f.Rule.ID, RuleIndex: index[f.Rule.ID], Level: levels[f.Rule.Severity],
 		Message:      message{fmt.Sprintf("%s: %s. %s", f.Rule.Title, f.Evidence(n), f.Rule.Advice)},
 		Fingerprints: map[string]string{"place/v1": f.Rule.ID + " " + place},
-		Properties:   properties{int64(f.Amount.Allocations), int64(f.Amount.Bytes), int64(f.Calls), int64(f.Waited)}}
+		Properties: properties{int64(f.Amount.Allocations), int64(f.Amount.Bytes), int64(f.Calls), int64(f.Waited),
+			f.Amount.Sampled.Samples > 0}}
 	if f.From.Function == 0 {
 		return out
 	}

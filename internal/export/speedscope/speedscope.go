@@ -81,7 +81,7 @@ func collect(samples *analysis.SampleSet, value string) (profiles []weights, act
 				active = len(profiles)
 			}
 			chosen = append(chosen, i)
-			profiles = append(profiles, newWeights(v.Name, v.Unit))
+			profiles = append(profiles, newWeights(v.Title(), v.Unit))
 			profiles[len(profiles)-1].all = make([]int64, samples.Paths())
 		}
 	}
@@ -93,7 +93,7 @@ func collect(samples *analysis.SampleSet, value string) (profiles []weights, act
 		t := threads[x.Thread.ID]
 		if t == nil {
 			v := samples.Values[first]
-			made := newWeights(fmt.Sprintf("%s, thread %d %s", v.Name, x.Thread.OSID, x.Thread.Name), v.Unit)
+			made := newWeights(fmt.Sprintf("%s, thread %d %s", v.Title(), x.Thread.OSID, x.Thread.Name), v.Unit)
 			t = &made
 			threads[x.Thread.ID] = t
 		}

@@ -275,6 +275,16 @@ func (r *Report) each(begin, end func(), fn func(column, string, bool)) {
 	}
 }
 
+// isEstimated reports whether some number of a column is an estimate by samples.
+func (r *Report) isEstimated(c report.Column) bool {
+	for i := range r.table.Rows {
+		if r.table.IsEstimated() && r.table.Cell(i, c).Estimate != nil {
+			return true
+		}
+	}
+	return false
+}
+
 func (r *Report) writeCSV(out *bufio.Writer, safe bool) {
 	put := func(s string, isText bool) {
 		if isText && safe {
@@ -285,8 +295,12 @@ func (r *Report) writeCSV(out *bufio.Writer, safe bool) {
 		}
 		out.WriteString(s + ",")
 	}
-	for _, c := range r.columns {
-		put(c.title, true)
+	for k, c := range r.columns {
+		title := c.title
+		if r.isEstimated(r.of[k]) {
+			title += " (estimated)"
+		}
+		put(title, true)
 	}
 	out.WriteString("\n")
 	r.each(func() {}, func() { out.WriteString("\n") }, func(_ column, s string, isText bool) { put(s, isText) })

@@ -16,7 +16,11 @@ func attribute(title string) string { return attributes.Replace(title) }
 
 func (r *Report) writeXML(out *bufio.Writer) {
 	out.WriteString(xml.Header)
-	fmt.Fprintf(out, "<PerfReport>\n<%sSummary>\n", r.kind.Name)
+	estimated := ""
+	if r.table.IsEstimated() {
+		estimated = ` Estimated="true"` // numbers of objects and bytes are: by samples
+	}
+	fmt.Fprintf(out, "<PerfReport>\n<%sSummary%s>\n", r.kind.Name, estimated)
 	r.each(func() { out.WriteString("<" + r.kind.Name) }, func() {
 		out.WriteString(" />\n")
 	}, func(c column, s string, _ bool) {

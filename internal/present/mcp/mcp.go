@@ -162,6 +162,7 @@ type sessionInfo struct {
 	Processes []processInfo     `json:"processes"`
 	Allocated int64             `json:"allocated_objects"`
 	Bytes     int64             `json:"allocated_bytes"`
+	Estimated bool              `json:"allocated_estimated,omitempty"` // by samples
 	Elapsed   int64             `json:"elapsed_nanoseconds,omitempty"`
 	Calls     int64             `json:"calls,omitempty"`
 	Losses    []string          `json:"losses"`
@@ -216,6 +217,9 @@ func describe(name string, s *session.Session) (sessionInfo, error) {
 		return out, err
 	}
 	out.Allocated, out.Bytes = int64(total.Allocations), int64(total.Bytes)
+	if out.Estimated = src.HasEstimates(); total.Sampled.IsFew() {
+		out.Allocated, out.Bytes = 0, 0
+	}
 	out.Elapsed, out.Calls = int64(times.Exclusive.Elapsed), int64(times.Calls)
 	losses, err := s.Losses()
 	for _, l := range losses {

@@ -92,7 +92,7 @@ func appendRows(out []byte, table *report.Table) []byte {
 			out = append(append(out, key...), ':')
 			out = encode.AppendCell(out, c, cell)
 		}
-		out = append(out, '}')
+		out = append(encode.AppendEstimates(out, table, i, columns), '}')
 	}
 	return append(out, ']')
 }

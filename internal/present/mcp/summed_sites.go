@@ -8,6 +8,7 @@ import (
 
 	"github.com/clrprof/clrprof/internal/analysis"
 	"github.com/clrprof/clrprof/internal/present/report"
+	q "github.com/clrprof/clrprof/internal/quantity"
 )
 
 // summedSite is a stack and a type, and what it has of the value that sites are ordered by. Without a type it is where
@@ -93,7 +94,7 @@ func summedSites(ctx context.Context, src *analysis.Source, in explainRequest) (
 	}
 	list, all := sums.greatest(in.Offset + cmp.Or(in.Limit, defaultSites))
 	list = list[min(in.Offset, len(list)):]
-	values := map[summedSite][]int64{}
+	values, sampled := map[summedSite][]int64{}, map[summedSite]q.Sampled{}
 	for _, x := range list {
 		values[summedSite{node: x.node, typ: x.typ}] = make([]int64, len(samples.Values))
 	}
@@ -101,8 +102,12 @@ func summedSites(ctx context.Context, src *analysis.Source, in explainRequest) (
 		if x.Values[at] == 0 {
 			return nil
 		}
-		for i, to := 0, values[summedSite{node: x.Node, typ: x.Type}]; i < len(to); i++ {
+		key := summedSite{node: x.Node, typ: x.Type}
+		for i, to := 0, values[key]; i < len(to); i++ {
 			to[i] += x.Values[i]
+		}
+		if x.Sampled.Samples > 0 && values[key] != nil {
+			sampled[key] = sampled[key].Add(x.Sampled)
 		}
 		return ctx.Err()
 	})
@@ -112,11 +117,14 @@ func summedSites(ctx context.Context, src *analysis.Source, in explainRequest) (
 	out, shown := []site{}, int64(0)
 	for _, x := range list {
 		one := site{Type: x.typ, Values: map[string]int64{}}
-		for i, v := range values[summedSite{node: x.node, typ: x.typ}] {
+		key := summedSite{node: x.node, typ: x.typ}
+		for i, v := range values[key] {
 			if v != 0 {
 				one.Values[samples.Values[i].Name] = v
 			}
 		}
+		one.estimate(q.Amount{Allocations: q.Count(one.Values["allocations"]), Bytes: q.Bytes(one.Values["bytes"]),
+			Sampled: sampled[key]})
 		one.Stack, one.Cut = stackOf(samples, x.node)
 		shown += x.value
 		out = append(out, one)

@@ -277,7 +277,7 @@ type diffRequest struct {
 }
 
 type change struct {
-	Delta      int64  `json:"delta"`
+	Delta      *int64 `json:"delta"`    // nil: it is not known, and can be none, or one of both values is not known
 	Baseline   *int64 `json:"baseline"` // nil: the session does not have it
 	Comparison *int64 `json:"comparison"`
 	Name       string `json:"name"`
@@ -287,6 +287,15 @@ type change struct {
 	Line       int64  `json:"line,omitempty"`
 	Moved      bool   `json:"moved,omitempty"` // within its function
 	Stack      string `json:"stack,omitempty"`
+	*estimated        // nil: both values were counted
+}
+
+// estimated says what is known of values that are estimates: of the baseline, and of the comparison.
+type estimated struct {
+	Estimated bool        `json:"estimated"`
+	Beyond    bool        `json:"beyond_uncertainty"`
+	Samples   [2]uint32   `json:"samples"`
+	Interval  [2][2]int64 `json:"interval_95"`
 }
 
 func (s *Server) diff(_ context.Context, in diffRequest) (any, error) {
@@ -336,13 +345,27 @@ func (s *Server) diff(_ context.Context, in diffRequest) (any, error) {
 
 // changed is a row of a comparison.
 func changed(x *analysis.Change) change {
-	row := change{Delta: x.Delta(), Name: x.Name, OldName: x.OldName, Module: x.Module, File: x.File, Line: x.Line,
+	row := change{Delta: new(x.Delta()), Name: x.Name, OldName: x.OldName, Module: x.Module, File: x.File, Line: x.Line,
 		Moved: x.Moved(), Stack: x.Stack()}
 	if x.InOld {
 		row.Baseline = &x.Old
 	}
 	if x.InNew {
 		row.Comparison = &x.New
+	}
+	sides, ok := x.Estimated()
+	if !ok {
+		return row
+	}
+	row.estimated = &estimated{Estimated: true, Beyond: x.Beyond()}
+	if !x.Beyond() {
+		row.Delta = nil
+	}
+	for n, side := range sides {
+		row.Samples[n], row.Interval[n] = side.Samples, [2]int64{side.Within.Low, side.Within.High}
+		if side.Few {
+			*[]**int64{&row.Baseline, &row.Comparison}[n], row.Delta = nil, nil
+		}
 	}
 	return row
 }
@@ -398,10 +421,33 @@ type explainRequest struct {
 
 // site is a place with its stack.
 type site struct {
-	Type   string           `json:"type,omitempty"`
-	Stack  []string         `json:"stack"` // the leaf first
-	Cut    int              `json:"frames_left_out,omitempty"`
-	Values map[string]int64 `json:"values"`
+	Type          string           `json:"type,omitempty"`
+	Stack         []string         `json:"stack"` // the leaf first
+	Cut           int              `json:"frames_left_out,omitempty"`
+	Values        map[string]int64 `json:"values"`
+	*siteEstimate                  // nil: all was counted
+}
+
+// siteEstimate says what is known of the objects of a site that were sampled. With fewer than ten samples there are no
+// values of objects.
+type siteEstimate struct {
+	Estimated bool                `json:"estimated"`
+	Samples   uint32              `json:"samples"`
+	Interval  map[string][2]int64 `json:"interval_95,omitempty"`
+}
+
+// estimate adds what is known of an amount of which something is estimated.
+func (s *site) estimate(a q.Amount) {
+	if a.Sampled.Samples == 0 {
+		return
+	}
+	s.siteEstimate = &siteEstimate{Estimated: true, Samples: a.Sampled.Samples}
+	if a.Sampled.IsFew() {
+		clear(s.Values)
+		return
+	}
+	objects, bytes := a.AllocationsInterval(), a.BytesInterval()
+	s.Interval = map[string][2]int64{"allocations": {objects.Low, objects.High}, "bytes": {bytes.Low, bytes.High}}
 }
 
 const (

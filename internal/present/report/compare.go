@@ -25,14 +25,15 @@ func Compare(from, to []*analysis.Source, view, column string) (*analysis.Compar
 type ruleColumn struct {
 	key, unit string
 	of        func(*rules.Finding) int64
+	objects   bool // it is of objects, which may be sampled
 }
 
 var comparedRuleColumns = []ruleColumn{
-	{"findings", "count", func(*rules.Finding) int64 { return 1 }},
-	{"bytes", "bytes", func(f *rules.Finding) int64 { return int64(f.Amount.Bytes) }},
-	{"instances", "count", func(f *rules.Finding) int64 { return int64(f.Amount.Allocations) }},
-	{"calls", "count", func(f *rules.Finding) int64 { return int64(f.Calls) }},
-	{"waited_ns", "nanoseconds", func(f *rules.Finding) int64 { return int64(f.Waited) }},
+	{"findings", "count", func(*rules.Finding) int64 { return 1 }, false},
+	{"bytes", "bytes", func(f *rules.Finding) int64 { return int64(f.Amount.Bytes) }, true},
+	{"instances", "count", func(f *rules.Finding) int64 { return int64(f.Amount.Allocations) }, true},
+	{"calls", "count", func(f *rules.Finding) int64 { return int64(f.Calls) }, false},
+	{"waited_ns", "nanoseconds", func(f *rules.Finding) int64 { return int64(f.Waited) }, false},
 }
 
 // compareRules compares the findings of those rules that all sessions can be judged by: one that is missing because its
@@ -108,6 +109,9 @@ func comparedFindings(src *analysis.Source, result *rules.Result, without map[st
 			continue
 		}
 		row := analysis.ComparedRow{Value: of.of(f), Change: analysis.Change{Name: f.Rule.ID + ": the whole program"}}
+		if of.objects {
+			row.Sampled = f.Amount.Sampled
+		}
 		if function := names.FunctionRow(f.From.Function); function != nil {
 			row.Name = f.Rule.ID + ": " + function.DisplayName()
 			row.File = names.File(function.File)

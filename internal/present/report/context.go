@@ -99,7 +99,7 @@ func newContext(src *analysis.Source, raw bool) (*context, error) {
 	}
 	whole, err := src, error(nil)
 	if !src.Selection().IsZero() {
-		if whole, err = analysis.OpenEstimates(s, analysis.Selection{}); err != nil {
+		if whole, err = analysis.Open(s, analysis.Selection{}); err != nil {
 			return nil, err
 		}
 	}

@@ -14,6 +14,9 @@ import (
 
 // DifferenceNote says what the whole is in both sessions, or that nothing differs.
 func DifferenceNote(c *analysis.Comparison, from, to string) string {
+	if c.Estimated && len(c.Changes) > 0 {
+		return estimatedNote(c, filepath.Base(from), filepath.Base(to))
+	}
 	if severalRuns(c) {
 		return runsNote(c)
 	}
@@ -98,7 +101,7 @@ func Differences(c *analysis.Comparison) *Records {
 	if !c.HasModules() {
 		r.Columns = r.Columns[:len(r.Columns)-1]
 	}
-	several := severalRuns(c)
+	several := severalRuns(c) && !c.Estimated // what is known of estimates says how far runs are apart, too
 	placed, stacked := c.HasLines(), c.HasStacks()
 	if several {
 		r.Columns = slices.Insert(r.Columns, 0, "beyond_spread")
@@ -114,6 +117,9 @@ func Differences(c *analysis.Comparison) *Records {
 	if renames {
 		r.Columns = append(r.Columns, "baseline_name")
 	}
+	if c.Estimated {
+		r.Columns = append(r.Columns, estimatedKeys...)
+	}
 	r.count, r.late = len(c.Changes), func(i int) []any {
 		x := c.At(i)
 		var percent any // of nothing there is none
@@ -121,6 +127,7 @@ func Differences(c *analysis.Comparison) *Records {
 			percent = float64(x.Delta()) / float64(x.Old) * 100
 		}
 		row := []any{x.Delta(), percent, side(x.InOld, x.Old), side(x.InNew, x.New), x.Name, x.Module}
+		unknownNumbers(row, x)
 		if !c.HasModules() {
 			row = row[:len(row)-1]
 		}
@@ -137,6 +144,9 @@ func Differences(c *analysis.Comparison) *Records {
 		}
 		if renames {
 			row = append(row, cmp.Or(x.OldName, pick(x.InOld, x.Name, "")))
+		}
+		if c.Estimated {
+			row = append(row, estimatedValues(x)...)
 		}
 		return row
 	}
@@ -179,7 +189,7 @@ var spread = []string{"baseline_min", "baseline_max", "comparison_min", "compari
 // of what there is to say about it.
 func optionalOf(c *analysis.Comparison) []string {
 	optional := optionalDifferences[c.View]
-	if !severalRuns(c) {
+	if !severalRuns(c) || c.Estimated {
 		return optional
 	}
 	at := slices.Index(optional, "baseline")
@@ -204,6 +214,8 @@ func ReadableDifferences(c *analysis.Comparison, full bool) *Records {
 		case "source_file":
 			r.Columns = append(r.Columns, "place")
 		case "line", "baseline_line", "baseline_name":
+		case "beyond_uncertainty", "baseline_samples", "baseline_low_95", "baseline_high_95", "comparison_samples",
+			"comparison_low_95", "comparison_high_95": // the numbers themselves say it
 		case "module":
 			if c.Subject() != analysis.SubjectModule && !c.HasLines() { // it is the name, or goes without saying
 				r.Columns = append(r.Columns, column)
@@ -233,7 +245,9 @@ func ReadableDifferences(c *analysis.Comparison, full bool) *Records {
 			case "stack":
 				out[k] = LateText(func(to []byte) []byte { return append(to, readableStack(x, full)...) })
 			default:
-				out[k] = row[at[column]]
+				if out[k] = estimatedText(c, x, column); out[k] == nil {
+					out[k] = row[at[column]]
+				}
 			}
 		}
 		return out

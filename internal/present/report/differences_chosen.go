@@ -17,6 +17,9 @@ type Threshold struct {
 	Percent float64 // of the baseline; what has none is as large as can be
 }
 
+// limits reports whether some differences are too small.
+func (t Threshold) limits() bool { return t.Least > 0 || t.Percent > 0 }
+
 // percentOf is by how much percent of its baseline a value differs, without a sign.
 func percentOf(x *analysis.Change) float64 {
 	if x.Old == 0 {
@@ -29,7 +32,8 @@ func percentOf(x *analysis.Change) float64 {
 func (t Threshold) Apply(c *analysis.Comparison) string {
 	all := len(c.Changes)
 	c.Changes = slices.DeleteFunc(c.Changes, func(x analysis.Change) bool {
-		return max(x.Delta(), -x.Delta()) < t.Least || percentOf(&x) < t.Percent
+		return max(x.Delta(), -x.Delta()) < t.Least || percentOf(&x) < t.Percent ||
+			c.Estimated && t.limits() && !x.Beyond()
 	})
 	if all == len(c.Changes) {
 		return ""

@@ -92,7 +92,7 @@ func TestEstimatesMarked(t *testing.T) {
 				t.Fatal(err)
 			}
 			defer s.Close()
-			src, err := analysis.OpenEstimates(s, analysis.Selection{})
+			src, err := analysis.Open(s, analysis.Selection{})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -626,9 +626,7 @@ func (s *Summary) addNext() {
 		}
 		return
 	}
-	if !s.Estimated { // the page cannot show estimates as such
-		s.Next = append([]Next{{Kind: NextPage}}, s.Next...) // findings may propose a recording
-	}
+	s.Next = append([]Next{{Kind: NextPage}}, s.Next...) // findings may propose a recording
 	if len(s.Lost) > 0 {
 		add("losses", "")
 	}

@@ -58,10 +58,13 @@ func (s *Summary) findShare(about *Row, part Explains, kind NoteKind, facts ...a
 		return
 	}
 	said := note(kind, facts...)
-	if s.Estimated && slices.Contains(ofObjects, kind) {
+	switch ofBytes := part.Of == rules.OfBytes || part.Of == rules.OfAlive; {
+	case s.Estimated && slices.Contains(ofObjects, kind):
 		if said.Estimated = true; isOfFew(append(facts, part.Share)) {
 			return
 		}
+	case s.Estimated && kind == FindingRule: // of a part that was counted it is a share of an estimate
+		said.Estimated = ofBytes
 	}
 	s.Findings, s.Explained = append(s.Findings, said), append(s.Explained, part)
 	var link *Link

@@ -8,9 +8,9 @@ import (
 	q "github.com/clrprof/clrprof/internal/quantity"
 )
 
-// appendEstimates appends to a row's members which of its numbers are estimates: by their keys how many samples they
+// AppendEstimates appends to a row's members which of its numbers are estimates: by their keys how many samples they
 // are from, and where they lie in 95 of 100 recordings. A row without estimates gets nothing.
-func appendEstimates(line []byte, t *report.Table, row int, columns []report.Column) []byte {
+func AppendEstimates(line []byte, t *report.Table, row int, columns []report.Column) []byte {
 	if !t.IsEstimated() {
 		return line
 	}

@@ -156,7 +156,7 @@ func writeRows(w io.Writer, t *report.Table, indent string) error {
 			line = append(line, ": "...)
 			line = AppendCell(line, c, t.Cell(i, c))
 		}
-		line = appendEstimates(line, t, i, columns)
+		line = AppendEstimates(line, t, i, columns)
 		if !first {
 			out.WriteString(",")
 		}

@@ -105,6 +105,21 @@ func cellText(c report.Column, cell report.Cell) string {
 	return Printable(cell.Text)
 }
 
+// Estimate says of how many samples a number is an estimate, and where it lies.
+func Estimate(c report.Column, e *report.Estimate) string {
+	switch {
+	case e.IsFew():
+		return fmt.Sprintf("%s: too few for a number", counted(q.Count(e.Samples), "sample"))
+	case c.Kind == report.Percent:
+		return fmt.Sprintf("a share of an estimate by %s", counted(q.Count(e.Samples), "sample"))
+	case e.Interval == nil:
+		return fmt.Sprintf("an estimate by at least %s", counted(q.Count(e.Samples), "sample"))
+	}
+	print := func(n int64) string { return cellText(c, report.Cell{Number: n}) }
+	return fmt.Sprintf("an estimate by %s: in 95 of 100 recordings between %s and %s",
+		counted(q.Count(e.Samples), "sample"), print(e.Interval.Low), print(e.Interval.High))
+}
+
 // Printable replaces control characters, so that a name cannot steer the terminal.
 func Printable(s string) string { return printable.Text(s) }
 
