@@ -9,6 +9,8 @@ export type Link = { view: string; argument?: string; gc?: string; process?: str
 export type Row = {
   kind: string; level: number; process: number; path: number; hidden?: number; leaf?: boolean;
   values: (string | number | null)[]; texts: string[]; link?: Link;
+  /** By the position of a value that is an estimate: where it lies, in words. */
+  estimates?: Record<number, string>;
 };
 export type Sheet = {
   view: string; is_tree: boolean; columns: Column[]; shown: string[]; order: string; total: number; offset: number;

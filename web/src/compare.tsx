@@ -33,7 +33,7 @@ export function CompareView({ session }: { session: Session }) {
             return <div class="row" role="row" key={from + k} aria-rowindex={from + k + 2}>
               <span class="cell name" role="cell"><Name of={value.view} columns={value.columns} texts={t} short={value.names[from + k]!} /></span>
               <span class="cell bar" role="cell"><i class={delta > 0 ? "more" : "less"} style={{ width: share + "%", left: delta > 0 ? "50%" : 50 - share + "%" }} /></span>
-               {shown.map((c) => <span class="cell number" role="cell" key={c}>{c > 1 && r[c] === null ? (c === 2 ? "new" : "gone") : text(c)}</span>)}
+               {shown.map((c) => <span class="cell number" role="cell" key={c}>{c > 1 && r[c] === null ? t[c] || (c === 2 ? "new" : "gone") : t[c].startsWith("≈") ? t[c] : text(c)}</span>)}
               <span class="cell" role="cell">{t[5]}</span>
             </div>;
           })}

@@ -19,6 +19,15 @@ const mostMetrics = 4; // in a file: offlineMetrics of the server
 const least = 1; // pixels; narrower frames are one grey block
 const greatest = 20_000; // frames that come first: more than a screen has room for. The others come when these are drawn.
 
+/** What so many samples stand for that there is a number, whatever the sizes: of fewer there may be less than ten. */
+const surely: Record<string, number> = { bytes: 10 * 153_600, count: 10 * 4_267 };
+
+/** A value as a person reads it. Of an estimate there is no number where it may be from too few samples. */
+function amount(f: Frames, n: number): string {
+  if (!f.estimated) return format(f.kind, n);
+  return n < (surely[f.kind] ?? 0) ? "few samples" : "≈" + format(f.kind, n);
+}
+
 const colorTitles: Record<string, string> = { "": "module", type: "type of most bytes", generation: "how most bytes ended" };
 
 /** The parameters of the graph that the server is asked for. */
@@ -185,7 +194,7 @@ function Graph({ f, up, stale, partial }: { f: Frames; up: string; stale: boolea
       <button type="button" disabled={!name || isFile} onClick={() => addTerm("hide", name)}>Hide it</button>
       {name ? <a class="button" href={linkAddress({ view: "callers", argument: name })}>Callers and callees</a> : null}
       <button type="button" disabled={!name} onClick={() => copy(stack().join("\n"), "Stack")}>Copy stack</button>
-      {matches && partial ? <span class="count" role="status">Searching…</span> : matches ? <span class="count" role="status">{formatCount(matches.frames.length)} matches: {format(f.kind, matches.sum)}{inPercent(matches.sum, f.total)}, themselves {format(f.kind, matches.own)}</span> : null}
+      {matches && partial ? <span class="count" role="status">Searching…</span> : matches ? <span class="count" role="status">{formatCount(matches.frames.length)} matches: {amount(f, matches.sum)}{inPercent(matches.sum, f.total)}, themselves {amount(f, matches.own)}</span> : null}
     </div>
     {crumbs.length > 1 ? <p class="crumbs">{crumbs.slice(-6).map((i, k, list) => <span key={i}>{k === 0 && crumbs.length > 6 ? "… › " : ""}
       {k < list.length - 1 ? <button type="button" onClick={() => zoom(i)}>{f.short[f.name[i]]}</button> : <b>{f.short[f.name[i]]}</b>}{k < list.length - 1 ? " › " : ""}</span>)}</p> : null}
@@ -217,22 +226,22 @@ function Graph({ f, up, stale, partial }: { f: Frames; up: string; stale: boolea
 }
 
 function Details({ f, i, said }: { f: Frames; i: number; said: string }) {
-  const value = <><b>{format(f.kind, f.value[i])}</b>{inPercent(f.value[i], f.total)}</>;
+  const value = <><b>{amount(f, f.value[i])}</b>{inPercent(f.value[i], f.total)}</>;
   if (f.name[i] === hiddenName) return <>{formatCount(f.hidden[i])} smaller frames: {value}. A click shows more of them.</>;
   const module = f.modules[f.module[f.name[i]]];
-  return <>{f.full[f.name[i]]}<br />{value}, itself {format(f.kind, f.own[i])}{inPercent(f.own[i], f.total)}{module ? " · " + module : ""}{f.gone ? <> · <Difference f={f} i={i} /></> : ""}{said ? " · " + said : ""}</>;
+  return <>{f.full[f.name[i]]}<br />{value}, itself {amount(f, f.own[i])}{inPercent(f.own[i], f.total)}{module ? " · " + module : ""}{f.gone ? <> · <Difference f={f} i={i} /></> : ""}{said ? " · " + said : ""}</>;
 }
 
 function Difference({ f, i }: { f: Frames; i: number }) {
   const [now, before] = nowAndBefore(f, i), by = now - before;
-  return <b>{format(f.kind, before)} → {format(f.kind, now)}{by ? `, ${by > 0 ? "+" : "−"}${format(f.kind, Math.abs(by))}${before && now && hasPercents() ? ` (${by > 0 ? "+" : "−"}${formatPercent(Math.abs(by), before)})` : ""}` : ""}</b>;
+  return <b>{amount(f, before)} → {amount(f, now)}{by ? `, ${by > 0 ? "+" : "−"}${amount(f, Math.abs(by))}${before && now && hasPercents() ? ` (${by > 0 ? "+" : "−"}${formatPercent(Math.abs(by), before)})` : ""}` : ""}</b>;
 }
 
 /** What the widths cannot show, as this session has none of it. */
 function Gone({ f }: { f: Frames }) {
   const { frames, value, total } = f.gone!;
   const [here, there] = older(f) ? ["older", "this"] : ["this", "older"];
-  return <p class="hint gone">{frames ? <>{formatCount(frames)} {frames === 1 ? "frame" : "frames"} with {format(f.kind, value)}{inPercent(value, total)} {frames === 1 ? "is" : "are"} in {there === "this" ? "this session" : "the older session"} alone
+  return <p class="hint gone">{frames ? <>{formatCount(frames)} {frames === 1 ? "frame" : "frames"} with {amount(f, value)}{inPercent(value, total)} {frames === 1 ? "is" : "are"} in {there === "this" ? "this session" : "the older session"} alone
     and cannot be seen here. <button type="button" onClick={() => change({ diff: older(f) ? "new" : "old", at: "" })}>As wide as there</button></>
     : `All that is in ${there === "this" ? "this session" : "the older session"} is in ${here === "this" ? "this one" : "the older one"} too.`}</p>;
 }

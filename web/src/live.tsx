@@ -20,7 +20,7 @@ type Pause = { id: number; level: string; begin_ns: number; end_ns: number; ende
 type Message = {
   id: number; event: "start" | "tick" | "end"; session: string; mode: string; begin_ns: number; end_ns: number; new: Numbers; total: Numbers;
   processes: number; threads: number; functions: Table; types: Table; gcs: { rows: GC[]; left_out: number; total: number }; marks: { rows: Mark[]; left_out: number; total: number };
-  paused: boolean; pauses: { rows: Pause[]; left_out: number; total: number }; counters: { rows: Counter[]; left_out: number };
+  paused: boolean; estimated?: boolean; pauses: { rows: Pause[]; left_out: number; total: number }; counters: { rows: Counter[]; left_out: number };
   losses: { reason: string; events: number; allocations: number; bytes: number }[];
 };
 
@@ -110,11 +110,17 @@ class Recording {
     } else {
       for (const row of all.values()) out.push({ row, value: row.total[measure] });
     }
-    return out.filter((x) => x.value > 0).sort((a, b) => b.value - a.value || a.row.id - b.row.id).slice(0, mostRows);
+    return out.filter((x) => x.value > 0).sort((a, b) => Number(isFew(this.last, a.row)) - Number(isFew(this.last, b.row)) || b.value - a.value || a.row.id - b.row.id).slice(0, mostRows);
   }
 }
 
 const show = (measure: Measure, n: number) => measure === "bytes" ? formatBytes(Math.round(n)) : formatCount(Math.round(n));
+
+/** What samples stand for that are too few for a number, at most: an estimate of fewer bytes may be of fewer than ten. */
+const bytesOfFew = 10 * 153_600;
+/** Whether a row may be of too few samples for a number. */
+const isFew = (m: Message | undefined, row: LiveRow) => !!m?.estimated && row.total.bytes < bytesOfFew;
+const few = "<10 samples";
 
 export function LiveView() {
   const [recording] = useState(() => new Recording());
@@ -140,7 +146,7 @@ export function LiveView() {
     start();
     return () => { document.removeEventListener("visibilitychange", look); stop(); };
   }, [comebacks.value]);
-  const m = recording.last;
+  const m = recording.last, about = m?.estimated ? "≈" : "";
   if (!m) return error ? <Failed error={error} /> : <p class="waiting" role="status">Waiting for the program…</p>;
   const modes = m.mode.split(","), hasTime = modes.includes("time"), hasMemory = m.mode !== "time"; // "lifetime" is not "time"
   const measure = chosen || (hasMemory ? "bytes" : "calls");
@@ -150,7 +156,7 @@ export function LiveView() {
     {error ? <Failed error={error} /> : null}
     <section class="facts" aria-label="Totals">
       <Fact name="duration" value={formatTime(m.end_ns)} more={`${formatCount(m.processes)} ${m.processes === 1 ? "process" : "processes"}, ${formatCount(m.threads)} ${m.threads === 1 ? "thread" : "threads"}`} />
-      {hasMemory ? <Fact name="allocated" value={formatCount(m.total.allocations) + " objects"} more={`${formatBytes(m.total.bytes)}; ${formatBytes(Math.round(recording.rate("bytes")))} per second now`} /> : null}
+      {hasMemory ? <Fact name="allocated" value={about + formatCount(m.total.allocations) + " objects"} more={`${about}${formatBytes(m.total.bytes)}; ${about}${formatBytes(Math.round(recording.rate("bytes")))} per second now`} /> : null}
       {hasTime ? <Fact name="calls" value={formatCount(m.total.calls)} more={formatCount(Math.round(recording.rate("calls"))) + " per second now"} /> : null}
       {m.gcs.total ? <Fact name="collections" value={formatCount(m.gcs.total)} more={recording.gcs.length ? "the last paused for " + formatDuration(recording.gcs[recording.gcs.length - 1].pause_ns) : ""} /> : null}
       <div class={"fact" + (m.losses.length ? " lost" : "")}><small>losses</small><strong>{m.losses.length ? m.losses.map((l) => `${l.reason} (${formatCount(l.events)})`).join(", ") : "none"}</strong></div>
@@ -161,8 +167,8 @@ export function LiveView() {
       <label><input type="checkbox" checked={!lately} onChange={(e) => setLately(!e.currentTarget.checked)} /> since the start</label>
     </div>
     <div class="lists">
-      <Most title={lately ? "Functions, per second now" : "Functions, since the start"} list={recording.most("functions", measure, lately)} measure={measure} hidden={m.functions.rest.rows} />
-      {measure !== "calls" ? <Most title={lately ? "Types, per second now" : "Types, since the start"} list={recording.most("types", measure, lately)} measure={measure} hidden={m.types.rest.rows} /> : null}
+      <Most title={lately ? "Functions, per second now" : "Functions, since the start"} list={recording.most("functions", measure, lately)} of={m} measure={measure} hidden={m.functions.rest.rows} />
+      {measure !== "calls" ? <Most title={lately ? "Types, per second now" : "Types, since the start"} list={recording.most("types", measure, lately)} of={m} measure={measure} hidden={m.types.rest.rows} /> : null}
       {m.gcs.total ? <Collections list={recording.gcs} total={m.gcs.total} /> : null}
       {recording.counters.size ? <Counters list={[...recording.counters.values()]} chosen={counter} choose={setCounter} leftOut={m.counters.left_out} /> : null}
       {m.marks.total ? <Marks list={recording.marks} total={m.marks.total} /> : null}
@@ -174,10 +180,10 @@ function Fact({ name, value, more }: { name: string; value: string; more: string
   return <div class="fact" data-fact={name}><small>{name}</small><strong>{value}</strong>{more ? <span>{more}</span> : null}</div>;
 }
 
-function Most({ title, list, measure, hidden }: { title: string; list: { row: LiveRow; value: number }[]; measure: Measure; hidden: number }) {
+function Most({ title, list, of, measure, hidden }: { title: string; list: { row: LiveRow; value: number }[]; of: Message; measure: Measure; hidden: number }) {
   return <section><h2>{title}</h2>
     {list.length ? <table class="now"><thead><tr><th scope="col">Name</th><th scope="col">{{ bytes: "Bytes", allocations: "Objects", calls: "Calls" }[measure]}</th></tr></thead>
-      <tbody>{list.map(({ row, value }) => <tr key={row.id}><td title={clean(row.name)}>{clean(row.short)}</td><td>{show(measure, value)}</td></tr>)}</tbody></table> : <p class="hint">Nothing now.</p>}
+      <tbody>{list.map(({ row, value }) => <tr key={row.id}><td title={clean(row.name)}>{clean(row.short)}</td><td>{isFew(of, row) ? few : (of.estimated && measure !== "calls" ? "≈" : "") + show(measure, value)}</td></tr>)}</tbody></table> : <p class="hint">Nothing now.</p>}
     {hidden ? <p class="hint">{formatCount(hidden)} more that changed least are left out.</p> : null}
   </section>;
 }

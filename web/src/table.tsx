@@ -88,16 +88,17 @@ export function template(columns: Shown[], first = nameWidth): string {
 /** What a cell says, in the units that are chosen. */
 export function textOf(row: Row, column: Column, at: number): string {
   const text = row.texts[at] ?? "", value = row.values[at];
-  return text && typeof value === "number" && chosenText(column.kind, value) || text;
+  const chosen = text && typeof value === "number" ? chosenText(column.kind, value) : undefined;
+  return chosen ? (row.estimates?.[at] ? "≈" : "") + chosen : text;
 }
 
 export function Cell({ row, column, at }: { row: Row; column: Column; at: number }) {
   const text = textOf(row, column, at);
   if (column.kind === "percent") {
     const share = Math.min(100, Math.max(0, Number(row.values[at] ?? 0)));
-    return <span class="cell number share"><i style={{ width: share + "%" }} />{text && <b>{text}</b>}</span>;
+    return <span class="cell number share" title={row.estimates?.[at]}><i style={{ width: share + "%" }} />{text && <b>{text}</b>}</span>;
   }
-  const full = column.kind === "name" ? clean(row.values[at]) : isNumeric(column) ? undefined : text; // there may be no room for it
+  const full = column.kind === "name" ? clean(row.values[at]) : isNumeric(column) ? row.estimates?.[at] : text; // there may be no room for it
   return <span class={"cell " + (isNumeric(column) ? "number" : "text")} title={full}>{isNumeric(column) ? text : column.kind === "name" ? nameText(text) : withLine(text) ?? text}</span>;
 }
 

@@ -2,7 +2,7 @@
 // skipped with all that it called, so that the work depends on what is seen, not on what there is.
 export type Frames = {
   count: number; kind: string; total: number; metric: { key: string; title: string; kind: string; about: string };
-  frames: number; command: string; diff: string; notes: string[]; threads?: number; modules: string[]; user_code: boolean[]; short: string[]; full: string[]; module: number[];
+  frames: number; command: string; diff: string; notes: string[]; threads?: number; estimated?: boolean; modules: string[]; user_code: boolean[]; short: string[]; full: string[]; module: number[];
   value: Float64Array; name: Uint32Array; hidden: Uint32Array; depth: Uint16Array;
   /** What most bytes of a frame are: positions in colors, with shares in percent. Null and empty: nothing is said of that. */
   colors: string[] | null; color: Uint32Array; share: Uint8Array;

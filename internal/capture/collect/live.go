@@ -121,6 +121,7 @@ func (r *Recorder) publish(now quantity.Nanoseconds, last bool) error {
 		p.times.addCalls(p, s, last)
 		s.Threads += p.rec.RunningThreads()
 		p.rec.TellLosses(s)
+		s.Estimated = s.Estimated || p.data&wire.DataSampled != 0
 	}
 	return r.watched.feed.Publish(s, last)
 }

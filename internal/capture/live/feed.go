@@ -166,7 +166,7 @@ func (f *Feed) tell() {
 // last message or, if that is what a watcher begins with, what was before.
 func (f *Feed) message(s, before *State, begins bool) Message {
 	m := Message{Event: Tick, Session: f.session, Mode: s.Mode, End: s.Time, Processes: s.Processes, Threads: s.Threads,
-		Paused: s.Paused, Losses: addLosses(s.Losses)}
+		Paused: s.Paused, Estimated: s.Estimated, Losses: addLosses(s.Losses)}
 	if before == nil {
 		m.Event, before = Start, &State{}
 	}

@@ -43,13 +43,16 @@ type Message struct {
 	Processes int                  `json:"processes"`
 	Threads   int                  `json:"threads"` // that run and have done something
 	Paused    bool                 `json:"paused"`  // nothing of any process is recorded at the moment
-	Functions Table                `json:"functions"`
-	Types     Table                `json:"types"`
-	GCs       GCs                  `json:"gcs"`
-	Marks     Marks                `json:"marks"`
-	Pauses    Pauses               `json:"pauses"`
-	Counters  Counters             `json:"counters"`
-	Losses    []Loss               `json:"losses"` // since the session's start
+	// Estimated says that small objects are sampled: numbers of objects and bytes are estimates.
+	Estimated bool `json:"estimated,omitempty"`
+
+	Functions Table    `json:"functions"`
+	Types     Table    `json:"types"`
+	GCs       GCs      `json:"gcs"`
+	Marks     Marks    `json:"marks"`
+	Pauses    Pauses   `json:"pauses"`
+	Counters  Counters `json:"counters"`
+	Losses    []Loss   `json:"losses"` // since the session's start
 }
 
 // Numbers are Sums as a message says them.
@@ -152,6 +155,7 @@ type State struct {
 	Processes int
 	Threads   int
 	Paused    bool   // nothing of any process is recorded
+	Estimated bool   // small objects are sampled
 	Functions []Sums // by session.FunctionID
 	Types     []Sums // by session.TypeID, without calls
 	Calls     bool   // functions have calls

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/clrprof/clrprof/internal/capture/live"
+	"github.com/clrprof/clrprof/internal/quantity"
 )
 
 // Screen is what is shown of a recording.
@@ -27,6 +28,7 @@ type table struct {
 type row struct {
 	name        string
 	rate, total live.Numbers
+	few         bool // of an estimate: it may be from too few samples for a number
 }
 
 // NewScreen takes what a view shows now.
@@ -40,7 +42,8 @@ func NewScreen(v *live.View) Screen {
 func newTable(v *live.View, e *live.Entries, rest live.Rest) table {
 	t := table{leftOut: e.LeftOut, rest: rest}
 	for _, entry := range e.Rows {
-		t.rows = append(t.rows, row{entry.Short, v.RateOf(entry), entry.Total})
+		few := v.Last.Estimated && quantity.SamplesIn(entry.Total.Bytes) < quantity.LeastSamples
+		t.rows = append(t.rows, row{entry.Short, v.RateOf(entry), entry.Total, few})
 	}
 	return t
 }
@@ -82,8 +85,15 @@ func (o Order) value(r *row) int64 {
 
 // sort sorts rows; what is equal by name.
 func (t *table) sort(o Order) {
+	last := func(r *row) int {
+		if r.few {
+			return 1
+		}
+		return 0
+	}
 	slices.SortFunc(t.rows, func(a, b row) int {
-		return cmp.Or(cmp.Compare(o.value(&b), o.value(&a)), cmp.Compare(b.total.Bytes, a.total.Bytes),
+		return cmp.Or(cmp.Compare(last(&a), last(&b)), cmp.Compare(o.value(&b), o.value(&a)),
+			cmp.Compare(b.total.Bytes, a.total.Bytes),
 			cmp.Compare(a.name, b.name))
 	})
 }

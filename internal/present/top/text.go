@@ -132,19 +132,40 @@ func (s *Screen) head(l *Layout) []string {
 func (s *Screen) rates() string {
 	var parts []string
 	if s.hasRate && s.recordsMemory() {
-		parts = append(parts, fmt.Sprintf("%s/s, %s objects/s", s.rate.Bytes, s.rate.Allocations))
+		parts = append(parts, fmt.Sprintf("%s%s/s, %s%s objects/s", s.about(), s.rate.Bytes, s.about(),
+			s.rate.Allocations))
 	}
 	if s.hasRate && s.recordsTime() {
 		parts = append(parts, fmt.Sprintf("%s calls/s", s.rate.Calls))
 	}
 	if s.recordsMemory() {
-		parts = append(parts, fmt.Sprintf("in all %s in %s", s.last.Total.Bytes,
+		parts = append(parts, fmt.Sprintf("in all %s%s in %s%s", s.about(), s.last.Total.Bytes, s.about(),
 			s.last.Total.Allocations.Of("object")))
 	}
 	if s.recordsTime() {
 		parts = append(parts, "in all "+s.last.Total.Calls.Of("call"))
 	}
 	return strings.Join(parts, "; ")
+}
+
+// about is what stands before numbers of objects and bytes.
+func (s *Screen) about() string {
+	if s.last.Estimated {
+		return quantity.EstimateSign
+	}
+	return ""
+}
+
+// said is a number of objects or bytes of a row that has so many bytes in all. Of an estimate there is none where too
+// few samples may be behind it.
+func (s *Screen) said(text fmt.Stringer, all quantity.Bytes) string {
+	switch {
+	case !s.last.Estimated:
+		return text.String()
+	case quantity.SamplesIn(all) < quantity.LeastSamples:
+		return "<10 samples"
+	}
+	return quantity.EstimateSign + text.String()
 }
 
 func (s *Screen) records(set string) bool {
@@ -271,16 +292,22 @@ func (s *Screen) columns(tab Tab) []column {
 	var out []column
 	if s.recordsMemory() {
 		out = append(out,
-			column{"bytes/s", 12, 1, ByByteRate, func(r *row) string { return r.rate.Bytes.String() }},
-			column{"objects/s", 12, 4, ByObjectRate, func(r *row) string { return r.rate.Allocations.String() }})
+			column{"bytes/s", 12, 1, ByByteRate, func(r *row) string { return s.said(r.rate.Bytes, r.total.Bytes) }},
+			column{"objects/s", 12, 4, ByObjectRate, func(r *row) string {
+				return s.said(r.rate.Allocations, r.total.Bytes)
+			}})
 	}
 	if s.recordsTime() && tab == Functions {
 		out = append(out, column{"calls/s", 13, 2, ByCallRate, func(r *row) string { return r.rate.Calls.String() }},
 			column{"calls", 15, 5, ByCalls, func(r *row) string { return r.total.Calls.String() }})
 	}
 	if s.recordsMemory() {
-		out = append(out, column{"bytes", 12, 3, ByBytes, func(r *row) string { return r.total.Bytes.String() }},
-			column{"objects", 14, 6, ByObjects, func(r *row) string { return r.total.Allocations.String() }})
+		out = append(out, column{"bytes", 12, 3, ByBytes, func(r *row) string {
+			return s.said(r.total.Bytes, r.total.Bytes)
+		}},
+			column{"objects", 14, 6, ByObjects, func(r *row) string {
+				return s.said(r.total.Allocations, r.total.Bytes)
+			}})
 	}
 	return out
 }

@@ -38,6 +38,9 @@ func (s *Server) diffCommand(r *http.Request, view, column string) string {
 		" --column " + column + s.selected(r)
 }
 
+// differenceNumbers is how many numbers the rows of a comparison begin with.
+const differenceNumbers = 4
+
 // compare answers with the rows that differ between the older session and the one that is shown.
 func (s *Server) compare(w http.ResponseWriter, r *http.Request) error {
 	if len(s.sessions) < 2 {
@@ -78,9 +81,14 @@ func (s *Server) compare(w http.ResponseWriter, r *http.Request) error {
 	readable := report.ReadableDifferences(c, false)
 	name := slices.Index(readable.Columns, "name")
 	for i := range min(records.Len(), mostRows) {
-		row := records.Row(i)
-		out.Rows, out.Texts = append(out.Rows, row), append(out.Texts, text.Values(records, row))
-		out.Names = append(out.Names, text.Values(readable, readable.Row(i))[name])
+		row, read := records.Row(i), text.Values(readable, readable.Row(i))
+		texts := text.Values(records, row)
+		for k, key := range readable.Columns { // of estimates a person reads more than numbers
+			if at := slices.Index(records.Columns, key); c.Estimated && at >= 0 && at < differenceNumbers {
+				texts[at] = read[k]
+			}
+		}
+		out.Rows, out.Texts, out.Names = append(out.Rows, row), append(out.Texts, texts), append(out.Names, read[name])
 	}
 	return writeJSON(w, out)
 }

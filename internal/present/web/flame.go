@@ -25,19 +25,20 @@ const (
 
 // flameHead is what comes before the arrays of a call tree.
 type flameHead struct {
-	Metric  report.FlameMetric `json:"metric"`
-	Frames  int                `json:"frames"` // of the whole tree
-	Sent    int                `json:"sent"`
-	Modules []string           `json:"modules"`
-	User    []bool             `json:"user_code"` // of modules
-	Short   []string           `json:"short"`
-	Full    []string           `json:"full"`
-	Module  []int              `json:"module"`
-	Colors  []string           `json:"colors"`         // null: frames have none
-	Gone    *report.Gone       `json:"gone,omitempty"` // of a comparison
-	Notes   []string           `json:"notes"`          // of its shape
-	Command string             `json:"command"`
-	Threads q.Count            `json:"threads,omitempty"` // over which elapsed times are added up
+	Metric    report.FlameMetric `json:"metric"`
+	Frames    int                `json:"frames"` // of the whole tree
+	Sent      int                `json:"sent"`
+	Modules   []string           `json:"modules"`
+	User      []bool             `json:"user_code"` // of modules
+	Short     []string           `json:"short"`
+	Full      []string           `json:"full"`
+	Module    []int              `json:"module"`
+	Colors    []string           `json:"colors"`         // null: frames have none
+	Gone      *report.Gone       `json:"gone,omitempty"` // of a comparison
+	Notes     []string           `json:"notes"`          // of its shape
+	Command   string             `json:"command"`
+	Threads   q.Count            `json:"threads,omitempty"`   // over which elapsed times are added up
+	Estimated bool               `json:"estimated,omitempty"` // values are, by samples
 }
 
 // flame answers with a call tree for drawing: the length of the head, the head as JSON up to a multiple of 8, and then
@@ -90,6 +91,9 @@ func (s *Server) flame(w http.ResponseWriter, r *http.Request) error {
 	}
 	if head.Command, err = s.flameCommand(r, &o, f.Metric.Key); err != nil {
 		return err
+	}
+	if isOfObjects := head.Metric.Kind != report.Duration.String(); isOfObjects && of.source.HasEstimates() {
+		head.Estimated = true
 	}
 	if o.Color != "" {
 		head.Colors = append([]string{}, f.Colors...)
