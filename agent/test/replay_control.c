@@ -8,10 +8,10 @@
  * The clock of time is that of the lines. The rest of the agent is here. */
 #define _GNU_SOURCE
 #include "../src/core/arena.h"
-#include "../src/calls/calls.h"
+#include "../src/control/lifecycle.h"
 #include "../src/control/recording_state.h"
 #include "../src/os/context_switch.h"
-#include "../src/probes/recording_scopes.h"
+#include "../src/os/own_time.h"
 
 #include <fcntl.h>
 #include <stdio.h>
@@ -42,7 +42,7 @@ void os_pair(uint64_t *ticks, uint64_t *ns)
 }
 
 /* No calls are timed here. */
-void time_settle(void)
+static void settle(void)
 {
 }
 
@@ -57,10 +57,12 @@ void time_leave_out(uint64_t since)
 }
 
 /* No function limits what is recorded. */
-bool scopes_off(void)
+static bool is_off(void)
 {
     return false;
 }
+
+const struct lifecycle_hooks lifecycle_hooks = {.settle = settle, .is_off = is_off};
 
 void word_lock(uint32_t *word)
 {

@@ -17,8 +17,9 @@
 #include "../src/os/context_switch.h"
 #include "../src/calls/gc_waits.h"
 #include "../src/calls/exception_pins.h"
-#include "../src/probes/il_probes.h"
-#include "../src/probes/recording_scopes.h"
+#include "../src/arch/entry.h"
+#include "../src/control/lifecycle.h"
+#include "../src/core/options.h"
 #include "../src/threads/thread_sets.h"
 #include "../src/threads/threads.h"
 #include "../src/os/timer.h"
@@ -207,11 +208,6 @@ void time_leave_slow(const struct method *m, uintptr_t sp)
     time_leave_cold(m, sp);
 }
 
-bool recording_is_over(void)
-{
-    return false;
-}
-
 void watch_look(void)
 {
 }
@@ -266,17 +262,18 @@ hresult pins_catcher_leave(void *self)
 }
 
 /* No function limits what is recorded. */
-void scopes_unwound(void)
+static void unwound(void)
 {
 }
 
-bool scopes_off(void)
+static bool is_off(void)
 {
     return false;
 }
 
+const struct lifecycle_hooks lifecycle_hooks = {.settle = time_settle, .is_off = is_off};
+
 /* The order of events is not wanted. */
-bool trace_on;
 struct wire_trace_chunk trace_none;
 
 void trace_init(void)
@@ -313,8 +310,13 @@ void trace_caught(struct timer *t, uintptr_t function_id)
     (void)t, (void)function_id;
 }
 
-bool probes_on, probes_were_out; /* calls come by hooks here */
-uint16_t probes_number;          /* and none began before */
+/* Calls come by hooks here, and none began before. */
+static void choose(const struct time_options *o)
+{
+    (void)o;
+}
+
+const struct call_hooks call_hooks = {.choose = choose, .unwound = unwound};
 
 /* No recording has collections. */
 void pauses_install(void **all)
@@ -338,16 +340,6 @@ bool thread_is_known(void)
 uint32_t callees_first(uint32_t function)
 {
     return function;
-}
-
-void probes_choose(const struct time_options *o)
-{
-    (void)o;
-}
-
-void probes_install(void **all)
-{
-    (void)all;
 }
 
 hresult instrument_inlining(void *self, uintptr_t caller, uintptr_t callee, int32_t *should)

@@ -2,8 +2,8 @@
  *
  * A callback has its arguments in registers, at most four words beside the object, so one function fits all of a slot's
  * callbacks, and passes on what it does not know. When there are no visits it says that all is well, and nothing else. */
+#include "core/recording.h"
 #include "agent/attach.h"
-#include "agent/dormant.h"
 
 #define MAX_SLOTS CALLBACK_SLOTS
 

@@ -26,15 +26,16 @@
 #include "core/arena.h"
 #include "agent/attach.h"
 #include "metadata/box_reporting.h"
-#include "calls/calls.h"
 #include "control/recording_state.h"
 #include "agent/dormant.h"
 #include "heap/eventpipe_gc.h"
 #include "core/freestanding.h"
+#include "core/options.h"
+#include "core/recording.h"
 #include "filter/inlined.h"
+#include "filter/probing.h"
 #include "heap/object_tracking.h"
 #include "metadata/descriptions.h"
-#include "probes/il_probes.h"
 #include "threads/threads.h"
 #include "control/collector_watch.h"
 
@@ -55,28 +56,13 @@
 #define LONGEST_PAUSE_NS 100000000
 #define LEAVE_MS 1000u /* the runtime looks again when so much time has passed, if a thread is still in the agent */
 
-KEPT bool dormant_on;
 static KEPT void *info; /* ICorProfilerInfo10 or later */
 static KEPT struct wire_dormant *place;
 static KEPT char place_path[MAX_PATH];
-static KEPT uint32_t open_to_visits, visits, ending;
+static KEPT uint32_t ending;
 static KEPT uint32_t held; /* the events that are always wanted, or cannot be asked for later */
 static KEPT bool late, versions; /* it was loaded into a process that ran; and has asked for code with probes there */
 static KEPT int place_fd = -1;
-
-bool visit_begin_slowly(void)
-{
-    __atomic_fetch_add(&visits, 1, __ATOMIC_SEQ_CST);
-    if (__atomic_load_n(&open_to_visits, __ATOMIC_SEQ_CST) != 0)
-        return true;
-    visit_end_slowly();
-    return false;
-}
-
-void visit_end_slowly(void)
-{
-    __atomic_fetch_sub(&visits, 1, __ATOMIC_SEQ_CST);
-}
 
 static void rest(long *pause_ns)
 {
@@ -215,7 +201,7 @@ static uint32_t begin_calls(uint32_t data, const char *directory)
         if (probes_sites)
             allocations_note_timings(callbacks_table());
     }
-    __atomic_store_n(&open_to_visits, 1, __ATOMIC_SEQ_CST);
+    visits_open();
     versions = late;
     if (!ask_for_events(first, HIGH_MONITOR_DYNAMIC_FUNCTION_UNLOADS))
         return WIRE_FAILURE_EVENT_MASK;
@@ -259,7 +245,7 @@ static uint32_t ask_for(uint32_t data, const char *directory)
     __atomic_store_n(&arena.header->state, WIRE_STATE_RECORDING, __ATOMIC_RELEASE);
     if ((data & WIRE_DATA_TIME) != 0)
         return begin_calls(data, directory);
-    __atomic_store_n(&open_to_visits, 1, __ATOMIC_SEQ_CST);
+    visits_open();
     if (!ask_for_events(low, high))
         return WIRE_FAILURE_EVENT_MASK;
     return (data & WIRE_DATA_SAMPLED) == 0 || (samples_on && events_sample_start()) ? 0 : WIRE_FAILURE_NO_SAMPLES;
@@ -293,7 +279,7 @@ static uint32_t begin(void)
 static void await_visitors(void)
 {
     long pause_ns = FIRST_PAUSE_NS;
-    while (__atomic_load_n(&visits, __ATOMIC_SEQ_CST) != 0)
+    while (!visits_are_over())
         rest(&pause_ns);
 }
 
@@ -302,7 +288,7 @@ static void await_visitors(void)
 static void end_visits(void)
 {
     ask_for_events(0, 0); /* a collection that has begun is not reported: what it did is not known */
-    __atomic_store_n(&open_to_visits, 0, __ATOMIC_SEQ_CST);
+    visits_close();
     report_leaving(WIRE_LEAVING_VISITS);
     await_visitors();
     report_leaving(WIRE_LEAVING_THREADS);
@@ -321,7 +307,7 @@ static void end_calls(void)
     stop_threads();
     attached_stop();
     arena.header->end_ns = monotonic_ns();
-    __atomic_store_n(&open_to_visits, 0, __ATOMIC_SEQ_CST);
+    visits_close();
     ask_for_events(ENABLE_REJIT, 0);
     callbacks_install(0);
     let_threads_go();
@@ -352,7 +338,7 @@ static void end(uint32_t failure)
         lifetime_end();
     }
     events_close();
-    if (open_to_visits == 0)
+    if (!visits_are_open())
         callbacks_install(0);
     else if ((arena.header->data & WIRE_DATA_TIME) != 0)
         end_calls();

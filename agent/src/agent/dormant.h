@@ -11,24 +11,6 @@ bool dormant_init_late(void *profiler_info, const uint8_t *said, uint32_t bytes)
 void dormant_detached(void); /* the runtime has let the agent go: it is nowhere any more */
 void dormant_shut_down(void); /* the process ends; what is recorded was finished before */
 void dormant_report_prepared(uint32_t n, uint32_t of); /* methods: how far the preparation of a recording is */
-extern bool dormant_on;       /* it is such a process */
-
-/* A visit is a time in which a thread uses what exists only while something is recorded: a recording ends when there is none.
- * False: nothing is recorded, and there is no visit to end. Where the thread neither waits nor calls the runtime, and the
- * runtime called it as a thread that runs managed code, a visit is not needed: see dormant.c. */
-bool visit_begin_slowly(void);
-void visit_end_slowly(void);
-
-static inline bool visit_begin(void)
-{
-    return LIKELY(!dormant_on) || visit_begin_slowly();
-}
-
-static inline void visit_end(void)
-{
-    if (UNLIKELY(dormant_on))
-        visit_end_slowly();
-}
 
 /* library_state.c: the library's own variables. */
 #define BUILD_BYTES 20u

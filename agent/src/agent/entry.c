@@ -7,6 +7,8 @@
 #include "heap/allocation_samples.h"
 #include "heap/allocations.h"
 #include "core/arena.h"
+#include "core/options.h"
+#include "core/recording.h"
 #include "metadata/box_reporting.h"
 #include "calls/calls.h"
 #include "metadata/hot_reload.h"
@@ -30,6 +32,7 @@
 #include "threads/threads.h"
 #include "calls/call_trace.h"
 #include "filter/inlining_guard.h"
+#include "filter/probing.h"
 #include "control/collector_watch.h"
 
 #include <stdlib.h>

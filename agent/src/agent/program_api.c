@@ -3,12 +3,13 @@
  *
  * All of them may be called by any thread at any time, and return one of the codes below. Strings are UTF-16 with a length. */
 #include "core/arena.h"
+#include "core/recording.h"
 #include "calls/calls.h"
 #include "control/recording_state.h"
-#include "agent/dormant.h"
 #include "probes/rejit.h"
 #include "threads/threads.h"
 #include "control/collector_watch.h"
+#include "os/own_time.h"
 
 #include <errno.h>
 #include <string.h>

@@ -8,6 +8,7 @@
  * of its threads, and takes no second one from it. */
 #define _GNU_SOURCE
 #include "core/arena.h"
+#include "core/recording.h"
 #include "control/recording_state.h"
 #include "probes/rejit.h"
 #include "heap/heap_snapshot.h"

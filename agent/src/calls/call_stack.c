@@ -19,17 +19,19 @@
  * others, and leave all but the usual case to time_…_slow, stubs that save the rest and call time_…_cold. */
 #include "arch/arch.h"
 #include "core/arena.h"
+#include "core/options.h"
+#include "core/recording.h"
+#include "arch/entry.h"
 #include "calls/calls.h"
 #include "metadata/runtime_cfi.h"
 #include "control/recording_state.h"
 #include "os/cpu_counters.h"
 #include "calls/probe_overhead.h"
 #include "filter/instrumentation.h"
+#include "filter/probing.h"
 #include "os/context_switch.h"
 #include "calls/gc_waits.h"
 #include "calls/exception_pins.h"
-#include "probes/il_probes.h"
-#include "probes/recording_scopes.h"
 #include "calls/system_events.h"
 #include "threads/threads.h"
 #include "os/timer.h"
@@ -1017,7 +1019,7 @@ static hresult finally_enter(void *self, uintptr_t function_id)
     int saved_errno = errno;
     struct timer *t = timer_in_exception();
     uintptr_t frame = t == NULL ? 0 : end_inside(t);
-    scopes_unwound();
+    call_hooks.unwound();
     if (t != NULL)
         begin_block(t, RUNS_FINALLY, frame);
     errno = saved_errno;
@@ -1056,7 +1058,7 @@ static hresult catcher_enter(void *self, uintptr_t function_id, uintptr_t object
         end_dispatch(t);
         trace_caught(t, function_id);
     }
-    scopes_unwound();
+    call_hooks.unwound();
     errno = saved_errno;
     return HR_OK;
 }
@@ -1156,46 +1158,6 @@ void time_look_again(void)
     t->off_sp = 0;
 }
 
-void time_own_calls(void)
-{
-    struct timer *t = current_timer;
-    if (counters_used != 0 && t != NULL && t->clock != NULL)
-        counters_begin_own_calls(t);
-}
-
-void time_leave_out_calls(void)
-{
-    struct timer *t = current_timer;
-    if (counters_used != 0 && t != NULL && t->clock != NULL)
-        counters_end_own_calls(t);
-}
-
-uint64_t time_own_begins(void)
-{
-    struct timer *t = current_timer;
-    if (t != NULL && t->clock != NULL) {
-        t->leaving_out++;
-        if (counters_used != 0)
-            counters_begin_own(t);
-    }
-    return os_clock();
-}
-
-void time_leave_out(uint64_t since)
-{
-    struct timer *t = current_timer;
-    if (t != NULL && t->clock != NULL) {
-        t->leaving_out -= t->leaving_out != 0; /* it can have begun where the thread was not recorded yet */
-        if (counters_used != 0)
-            counters_end_own(t);
-    }
-    uint64_t now = os_clock();
-    if (t == NULL || t->clock == NULL || recording_is_over() || now <= since)
-        return;
-    t->clock->last += now - since;
-    t->clock->own += now - since;
-}
-
 void time_leave_out_thread(void)
 {
     current_timer = &left_out;
@@ -1264,7 +1226,7 @@ void time_init(const struct time_options *o)
 {
     struct wire_header *h = arena.header;
     uint64_t ticks, ns;
-    probes_choose(o);
+    call_hooks.choose(o);
     trace_init();
     pins_init(agent_info);
     timings_init(o->timings);
@@ -1321,7 +1283,7 @@ void time_install(void **callbacks)
     trace_install(callbacks);
     pauses_install(callbacks);
     if (probes_on)
-        probes_install(callbacks);
+        call_hooks.install(callbacks);
 }
 
 void time_installed(void **callbacks)

@@ -9,11 +9,12 @@
  * The events are those that are counted, at the times that are counted (call_stack.c), so calls and times agree.
  *
  * Without a trace the hooks are others, which have nothing of all this: see stubs.c. */
+#include "core/recording.h"
 #include "calls/call_trace.h"
-#include "calls/calls.h"
 #include "control/recording_state.h"
 #include "metadata/descriptions.h"
-#include "control/collector_watch.h"
+#include "filter/probing.h"
+#include "os/own_time.h"
 
 #include <errno.h>
 
@@ -21,7 +22,6 @@
 #define MAX_BYTES (UINT64_C(256) << 20)      /* and this is what 10 million calls a second write in a second */
 #define BASIC_GC_SINCE 5u                    /* the version of .NET that reports collections without slowing them down */
 
-bool trace_on;
 struct wire_trace_chunk trace_none;
 static struct wire_trace_chunk *chunks; /* of which there are so many: */
 static uint64_t n_chunks, max_chunks;

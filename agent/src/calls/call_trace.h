@@ -6,7 +6,6 @@
 #include "core/arena.h"
 #include "os/timer.h"
 
-extern bool trace_on;
 extern struct wire_trace_chunk trace_none; /* that of a thread that has none: it is full */
 
 void trace_init(void);

@@ -3,8 +3,8 @@
  * A callback has its arguments in registers, at most four words beside the object, so one function fits all of a slot's
  * callbacks, and passes on what it does not know. Those that end calls are not among them: they leave that out where they look at the
  * system. Nor is that of an allocation, which mostly does nothing. */
-#include "calls/calls.h"
 #include "os/cpu_counters.h"
+#include "os/own_time.h"
 
 typedef hresult callback(void *self, uintptr_t a, uintptr_t b, uintptr_t c, uintptr_t d);
 

@@ -4,20 +4,18 @@
 
 #include "core/agent.h"
 
+struct time_options;
 struct timer;
 
-/* What is wanted of calls. Texts are as in the variable of the environment; NULL: what each part does by itself. */
-struct time_options {
-    uint64_t timings;       /* CLRPROF_TIMINGS: the most paths of a process; UINT64_MAX: as many as the memory limit allows */
-    const char *instrument; /* CLRPROF_INSTRUMENT */
-    const char *probes;     /* CLRPROF_PROBES */
-    const char *small;      /* CLRPROF_SMALL */
-    const char *rules;      /* CLRPROF_RULES */
-    const char *mine;       /* CLRPROF_MINE */
-    const char *mine_folder; /* CLRPROF_MINE_FOLDER */
-    const char *counters;   /* CLRPROF_COUNTERS */
-    const char *events;     /* CLRPROF_EVENTS */
+/* What the parts that put probes into IL do for calls: agent/hooks.c has the functions. */
+struct method;
+struct call_hooks {
+    void (*choose)(const struct time_options *o); /* probes_choose */
+    void (*install)(void **callbacks);            /* probes_install */
+    const struct method *(*example)(void);        /* probes_example */
+    void (*unwound)(void);                        /* scopes_unwound */
 };
+extern const struct call_hooks call_hooks;
 
 void time_init(const struct time_options *o);
 void time_give_back(void); /* nothing is recorded any more; while all threads are stopped */
@@ -25,10 +23,6 @@ uint32_t time_event_mask(void);
 void time_install(void **callbacks);
 void time_installed(void **callbacks); /* those of all others are there, too */
 void time_thread_ended(struct timer **keep); /* where the next thread of the same set finds its state; NULL: none will */
-uint64_t time_own_begins(void); /* what this thread does now, with no event in it, is the agent's own */
-void time_leave_out(uint64_t since); /* up to here; since is what that returned */
-void time_own_calls(void); /* the same of system calls alone, where they are counted: the time is the program's */
-void time_leave_out_calls(void);
 void time_settle(void); /* what this thread did up to now is counted as it was */
 /* Around a wait of this thread for a garbage collection, which is no time of the call that it is in. */
 void time_wait_begins(void);

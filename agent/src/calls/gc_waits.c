@@ -10,10 +10,10 @@
  * too: see take_out_collections. */
 #include "calls/gc_waits.h"
 #include "core/arena.h"
+#include "core/recording.h"
 #include "calls/calls.h"
 #include "control/recording_state.h"
 #include "os/context_switch.h"
-#include "control/collector_watch.h"
 
 #include <errno.h>
 

@@ -7,15 +7,15 @@
  * Idea: a thread that records is interrupted now and then anyway, and takes the slow path. There it measures once more: a batch of calls of
  * a function without code, with a timer and timings of its own, which no reader sees. What these calls take is the agent's own time. */
 #include "arch/arch.h"
+#include "arch/entry.h"
 #include "calls/calls.h"
 #include "os/cpu_counters.h"
 #include "calls/probe_overhead.h"
 #include "os/context_switch.h"
-#include "probes/il_probes.h"
 #include "os/timer.h"
 #include "calls/call_tree.h"
-#include "calls/call_trace.h"
 #include "control/recording_state.h"
+#include "filter/probing.h"
 
 #include <string.h>
 
@@ -147,7 +147,7 @@ static void measure_counters(struct timer *t, struct probe *warm, const struct m
 /* The probed function is called by an activation that is made here, as framework code calls an instrumented function. */
 void hooks_measure(struct timer *t, struct wire_timing *timings, struct wire_overhead *out)
 {
-    const struct method *probed = probes_example();
+    const struct method *probed = call_hooks.example();
     void (*call)(const struct method *) = probed_function();
     struct wire_timing *x = &timings[1];
     struct probe warm = {.n = 0}, cold = {.n = 0};
@@ -272,7 +272,7 @@ static void add_measured(uint64_t inside, uint64_t outside)
 void hooks_measure_again(struct timer *own)
 {
     uint64_t inside[AGAIN_BATCHES], outside[AGAIN_BATCHES], begin = os_clock();
-    const struct method *probed = probes_example();
+    const struct method *probed = call_hooks.example();
     own->measured_calls = own->clock->calls;
     if (again.rows == NULL || begin - __atomic_load_n(&again.last, __ATOMIC_RELAXED) < arena.header->ticks_per_sec / AGAIN_EACH ||
         *own->word != own->expect || __atomic_exchange_n(&again.held, true, __ATOMIC_ACQUIRE))

@@ -15,9 +15,9 @@
  *
  * The call of a function without probes around which there are some (SITE_MARK) begins a chain, too: it may jump to a function that
  * has its own, and the probe behind it shows when that ends. */
-#include "calls/probe_overhead.h"
 #include "threads/threads.h"
 #include "calls/call_tree.h"
+#include "arch/entry.h"
 
 #include <errno.h>
 

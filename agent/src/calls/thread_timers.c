@@ -7,12 +7,12 @@
 #include "core/arena.h"
 #include "control/recording_state.h"
 #include "os/context_switch.h"
-#include "probes/il_probes.h"
 #include "threads/thread_sets.h"
 #include "threads/threads.h"
 #include "os/timer.h"
 #include "calls/call_tree.h"
 #include "calls/call_trace.h"
+#include "filter/probing.h"
 
 #include <string.h>
 

@@ -21,11 +21,9 @@
  * back when it has no name any more, which is looked at whenever the runtime has stopped all threads. */
 #define _GNU_SOURCE
 #include "core/arena.h"
-#include "calls/calls.h"
-#include "heap/eventpipe_gc.h"
-#include "heap/object_tracking.h"
-#include "metadata/descriptions.h"
-#include "threads/threads.h"
+#include "core/recording.h"
+#include "control/lifecycle.h"
+#include "os/own_time.h"
 #include "control/collector_watch.h"
 
 #include <errno.h>
@@ -43,7 +41,6 @@
 
 extern void *agent_info;
 
-static bool over;
 static char directory[MAX_PATH];
 static bool watching, hooks_ended, given_back; /* the last two are of the thread that stops the others */
 static uint64_t next_look_ns;
@@ -91,9 +88,11 @@ bool watch_collector_is_gone(void)
 static bool is_child;
 static uint32_t forks, parent; /* how often the process was forked; in a child: the parent's id, until it is noted */
 
-/* The collector shows the process, which is named as its parent, and why nothing of it is there. */
+/* When the child runs managed code first. The collector shows the process, which is named as its parent, and why nothing of it is there. */
 static void note_forked(void)
 {
+    if (parent == 0)
+        return; /* it is noted, or it is not named */
     char name[MAX_PATH + 64], text[16];
     int saved_errno = errno;
     int n = snprintf(name, sizeof name, "%s/%u-%llx.forked.failed", directory, (unsigned)getpid(), (unsigned long long)monotonic_ns());
@@ -118,11 +117,12 @@ static void prepare_fork(void)
 static void begin_child(void)
 {
     int saved_errno = errno;
-    if (arena.base != NULL && arena.owner != NULL && !over) {
+    if (arena.base != NULL && arena.owner != NULL && !recording_is_over()) {
         parent = forks <= MAX_NOTED_FORKS ? arena.header->pid : 0;
-        over = is_child = true;
+        is_child = true;
+        recording_end(note_forked);
         arena_forked();
-        thread_forked();
+        lifecycle_hooks.forked();
     }
     errno = saved_errno;
 }
@@ -146,23 +146,15 @@ void watch_forks(void)
         watched = WATCH_FORKS(prepare_fork, begin_child) == 0;
 }
 
-bool recording_is_over(void)
-{
-    bool is_over = __atomic_load_n(&over, __ATOMIC_ACQUIRE);
-    if (UNLIKELY(is_over && parent != 0))
-        note_forked();
-    return is_over;
-}
-
 static void stop(void)
 {
-    if (__atomic_exchange_n(&over, true, __ATOMIC_SEQ_CST))
+    if (!recording_end(NULL))
         return;
     arena_let_go();
     __atomic_add_fetch(&code_epoch, 1, __ATOMIC_RELEASE);
-    events_stop((agent_event_mask & IMMUTABLE_EVENTS) | MONITOR_SUSPENDS);
+    lifecycle_hooks.stop_events((agent_event_mask & IMMUTABLE_EVENTS) | MONITOR_SUSPENDS);
     (void)SLOT(agent_info, INFO_SET_EVENT_MASK2, uint32_t, uint32_t)(agent_info, (agent_event_mask & IMMUTABLE_EVENTS) | MONITOR_SUSPENDS, 0);
-    lifetime_let_go();
+    lifecycle_hooks.let_go();
     if (arena_is_nameless())
         arena_give_back_all((arena.header->data & WIRE_DATA_TIME) != 0);
 }
@@ -189,8 +181,7 @@ hresult watch_suspended(void *self)
         return HR_OK;
     if (!hooks_ended) {
         __atomic_add_fetch(&code_epoch, 1, __ATOMIC_RELEASE); /* for a thread that was about to become warm */
-        time_give_back();
-        lifetime_give_back();
+        lifecycle_hooks.give_back();
     }
     hooks_ended = true;
     if (!arena_is_nameless())

@@ -4,7 +4,6 @@
 
 #include "core/agent.h"
 
-bool recording_is_over(void);         /* the collector has ended: nothing is counted any more */
 bool watch_begin(const char *arenas); /* false: there is no collector from the start */
 /* In dormant processes, where a thread of the agent's own looks. Is it there at the start? Is it gone? */
 bool watch_collector(const char *arenas);

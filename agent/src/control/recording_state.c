@@ -14,12 +14,11 @@
  * Locking: lock_word guards what follows it, outside of arena_lock. */
 #define _GNU_SOURCE
 #include "core/arena.h"
-#include "calls/calls.h"
+#include "control/lifecycle.h"
+#include "os/own_time.h"
 #include "control/recording_state.h"
 #include "core/freestanding.h"
 #include "os/context_switch.h"
-#include "probes/recording_scopes.h"
-#include "threads/threads.h"
 
 #include <fcntl.h>
 #include <stdio.h>
@@ -297,7 +296,7 @@ struct control_state control_look(uint64_t now)
     const struct thread_state *t = own_thread;
     bool thread_off = t != NULL && !is_on(&t->level);
     struct control_state s = {.changes = applied + control_own, .paused = process_paused(now) + thread_paused(t, now),
-                              .thread_off = scopes_off() || (thread_off && t->settled)};
+                              .thread_off = lifecycle_hooks.is_off() || (thread_off && t->settled)};
     s.off = off || thread_off || s.thread_off;
     word_unlock(&lock_word);
     return s;
@@ -316,7 +315,7 @@ bool control_is_off(uint64_t *number)
 
 bool control_ask(uint64_t *known)
 {
-    if (scopes_off())
+    if (lifecycle_hooks.is_off())
         return false; /* without the lock: threads can be there all the time */
     struct control_state s = control_look(0);
     if (!s.off && known != NULL)
@@ -432,7 +431,7 @@ uint64_t control_changes_begin(void)
 {
     if ((arena.header->data & WIRE_DATA_TIME) == 0)
         return 0;
-    time_settle();
+    lifecycle_hooks.settle();
     return control_ask(NULL) ? time_own_begins() : 0; /* what is not recorded is no part of anything */
 }
 

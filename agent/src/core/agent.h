@@ -43,6 +43,13 @@
 /* What stays as it is when a recording of a dormant process ends, and all other variables become what they were at the start. */
 #define KEPT __attribute__((section("kept")))
 
+/* The variable of the thread whose thread-local variables are so far from this one's; the compiler knows only of this one's. */
+static inline void *variable_of_thread(void *own, ptrdiff_t distance)
+{
+    volatile uintptr_t at = (uintptr_t)own + (uintptr_t)distance;
+    return (void *)at;
+}
+
 /* entry.c */
 extern void *agent_info; /* ICorProfilerInfo9 or later */
 bool runtime_version(void *info, uint16_t *major, uint16_t *minor, uint16_t *build); /* false: it does not say */

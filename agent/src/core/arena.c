@@ -7,7 +7,7 @@
  * gcore, mlockall, scanners). They would make of an arena of kilobytes one of several times the memory limit. */
 #define _GNU_SOURCE
 #include "core/arena.h"
-#include "control/collector_watch.h"
+#include "core/recording.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,5 +1,5 @@
 /* Interface ids of the CLR profiling and metadata API. */
-#include "core/profiler_api.h"
+#include "core/agent.h"
 
 const struct guid IID_UNKNOWN = {0x00000000, 0, 0, {0xC0, 0, 0, 0, 0, 0, 0, 0x46}};
 const struct guid IID_CLASS_FACTORY = {0x00000001, 0, 0, {0xC0, 0, 0, 0, 0, 0, 0, 0x46}};
@@ -66,4 +66,19 @@ void module_name_emitted(void *info, uintptr_t module, utf16 *name, uint32_t *le
                                                                                                                                &flags) >= 0 &&
         SLOT(info, INFO_GET_ASSEMBLY_INFO, uintptr_t, uint32_t, uint32_t *, utf16 *, uintptr_t *, uintptr_t *)(info, assembly, capacity, &n, name, &domain, &manifest) >= 0)
         *length = n < capacity ? n : capacity;
+}
+
+bool module_path(void *info, uintptr_t module, utf16 *path, uint32_t *length, uint32_t *flags)
+{
+    uint32_t n = 0;
+    uintptr_t assembly = 0;
+    const uint8_t *base = NULL;
+    *length = *flags = 0;
+    if (SLOT(info, INFO_GET_MODULE_INFO2, uintptr_t, const uint8_t **, uint32_t, uint32_t *, utf16 *, uintptr_t *, uint32_t *)(
+            info, module, &base, WIRE_MAX_NAME, &n, path, &assembly, flags) < 0 ||
+        n == 0 || n > WIRE_MAX_NAME)
+        return false;
+    module_name_emitted(info, module, path, &n, WIRE_MAX_NAME);
+    *length = n - 1;
+    return true;
 }

@@ -187,6 +187,8 @@ bool method_of_function(void *info, uintptr_t function_id, uintptr_t *module, ui
 /* System.Reflection.Emit gives all its modules the same name. If this is that name, it becomes the assembly's; the length is that with
  * the zero at the end. */
 void module_name_emitted(void *info, uintptr_t module, utf16 *name, uint32_t *length, uint32_t capacity);
+/* The path of a module, of at most WIRE_MAX_NAME characters, and its COR_PRF_MODULE_FLAGS. False: the runtime does not say. */
+bool module_path(void *info, uintptr_t module, utf16 *path, uint32_t *length, uint32_t *flags);
 
 #define EMIT_DEFINE_MEMBER_REF 14 /* of IMetaDataEmit */
 #define EMIT_GET_TOKEN_FROM_SIG 23

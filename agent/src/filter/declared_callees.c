@@ -11,13 +11,13 @@
 #include "core/arena.h"
 #include "filter/declared_callees.h"
 #include "metadata/jit_helpers.h"
-#include "calls/probe_overhead.h"
 #include "il/il.h"
 #include "filter/instrumentation.h"
 #include "core/hash_map.h"
 #include "metadata/descriptions.h"
 #include "core/log_record.h"
 #include "core/metadata_signature.h"
+#include "arch/entry.h"
 
 #include <string.h>
 
@@ -64,7 +64,7 @@ void callees_module_loaded(uintptr_t module)
 {
     utf16 path[WIRE_MAX_NAME];
     uint32_t length, flags;
-    if (!instrument_module_path(module, path, &length, &flags) || length < 4 || path[length - 4] != '.')
+    if (!module_path(info, module, path, &length, &flags) || length < 4 || path[length - 4] != '.')
         return;
     uint32_t from = folder_of(path, length);
     if (from + 4 > length)
@@ -97,7 +97,7 @@ static bool is_own_file(const struct callees *c, const utf16 *name, uint32_t len
 {
     utf16 path[WIRE_MAX_NAME];
     uint32_t bytes, flags;
-    if (!instrument_module_path(c->module, path, &bytes, &flags) || (bytes = folder_of(path, bytes)) + length + 4 > WIRE_MAX_NAME)
+    if (!module_path(info, c->module, path, &bytes, &flags) || (bytes = folder_of(path, bytes)) + length + 4 > WIRE_MAX_NAME)
         return false;
     memcpy(path + bytes, name, length * sizeof *name);
     memcpy(path + bytes + length, u".dll", 4 * sizeof *name);
@@ -112,7 +112,7 @@ static bool is_outside(const struct callees *c, const utf16 *assembly, uint32_t 
     uintptr_t module = assembly == NULL ? c->module : (uintptr_t)map_get(&assemblies, name_key(assembly, length)) & ~UINT64_C(1);
     if (module != 0 || assembly == NULL) {
         bool is_mine = instrument_is_mine(module);
-        if (!instrument_module_path(module, path, &bytes, &flags))
+        if (!module_path(info, module, path, &bytes, &flags))
             bytes = 0;
         return instrument_is_outside(path, bytes, is_mine, is_extern, names, end);
     }

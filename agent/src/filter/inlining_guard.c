@@ -8,9 +8,9 @@
  *
  * The runtime names the function that directly has the call, not the one that is compiled, so these are followed. It does not say when
  * dynamic methods are compiled: they are nobody's. */
+#include "core/recording.h"
 #include "filter/inlining_guard.h"
 #include "filter/instrumentation.h"
-#include "control/collector_watch.h"
 
 #include <errno.h>
 #include <stdlib.h>

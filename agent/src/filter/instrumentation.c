@@ -4,19 +4,17 @@
  * an instrumented function makes it), or neither (it is not hooked, and its time is its caller's). What is inlined has
  * no calls, so inlining is refused wherever a call would be recorded. */
 #include "core/arena.h"
-#include "calls/calls.h"
 #include "metadata/jit_helpers.h"
-#include "calls/probe_overhead.h"
 #include "filter/r2r_inliners.h"
 #include "filter/instrumentation.h"
-#include "probes/ado_http_calls.h"
+#include "filter/probing.h"
 #include "core/hash_map.h"
+#include "core/options.h"
+#include "arch/entry.h"
 #include "metadata/assembly_origin.h"
 #include "metadata/descriptions.h"
 #include "metadata/code_origin.h"
-#include "probes/il_probes.h"
-#include "probes/recording_scopes.h"
-#include "calls/call_trace.h"
+#include "os/own_time.h"
 
 #ifdef CLRPROF_ORACLE
 #include "../../test/oracle.h"
@@ -132,21 +130,6 @@ static uint32_t read_rules(struct rule *into, uint32_t room, const char *text)
 
 /* ── modules ────────────────────────────────────────────────────────────────────────────────────────────────── */
 
-bool instrument_module_path(uintptr_t module, utf16 *path, uint32_t *length, uint32_t *flags)
-{
-    uint32_t n = 0;
-    uintptr_t assembly = 0;
-    const uint8_t *base = NULL;
-    *length = *flags = 0;
-    if (SLOT(info, INFO_GET_MODULE_INFO2, uintptr_t, const uint8_t **, uint32_t, uint32_t *, utf16 *, uintptr_t *, uint32_t *)(
-            info, module, &base, WIRE_MAX_NAME, &n, path, &assembly, flags) < 0 ||
-        n == 0 || n > WIRE_MAX_NAME)
-        return false;
-    module_name_emitted(info, module, path, &n, WIRE_MAX_NAME);
-    *length = n - 1;
-    return true;
-}
-
 struct module_names { /* what patterns are compared with */
     struct name file, stem;
 };
@@ -174,7 +157,7 @@ static uint32_t find_origin(uintptr_t module)
 {
     utf16 path[WIRE_MAX_NAME];
     uint32_t length, flags;
-    if (!instrument_module_path(module, path, &length, &flags))
+    if (!module_path(info, module, path, &length, &flags))
         return WIRE_ORIGIN_BESIDE; /* nothing says that it is another's */
     bool file = (flags & MODULE_FLAG_DISK) != 0 && (flags & MODULE_FLAG_DYNAMIC) == 0;
     return module_origin(module, path, length, !file, is_mine_by_pattern(path, length));
@@ -303,7 +286,7 @@ static uint64_t actions_of(const struct function_names *n)
 static bool may_be_interaction(const struct function_names *n)
 {
     uint32_t method = n->full.type_end + 1; /* where its name begins */
-    return operations_on() && n->full.length > method && operations_may_be(n->full.text + method, n->full.length - method);
+    return operations_on() && n->full.length > method && probing_hooks.operation(n->full.text + method, n->full.length - method);
 }
 
 /* The bits of a function's value for what is done at it. 0: nothing, or there is no room to know it. */
@@ -312,7 +295,7 @@ static uint64_t ask_actions(uintptr_t module, const uint8_t *names, const uint8_
     utf16 path[WIRE_MAX_NAME];
     uint32_t length, flags, i = 0;
     struct function_names n;
-    instrument_module_path(module, path, &length, &flags);
+    module_path(info, module, path, &length, &flags);
     read_names(&n, path, length, names, end);
     uint64_t of = actions_of(&n), interaction = may_be_interaction(&n) ? FUNCTION_IS_INTERACTION : 0;
     if (of == 0)
@@ -325,7 +308,7 @@ static uint64_t ask_actions(uintptr_t module, const uint8_t *names, const uint8_
     arena_unlock();
     if (i < MAX_SETS)
         return interaction | (uint64_t)i << FUNCTION_ACTIONS_SHIFT | (of >> WIRE_ACTION_SCOPE != 0 ? FUNCTION_CONTROLS : 0);
-    scopes_missing();
+    probing_hooks.scope_missing();
     return interaction;
 }
 
@@ -338,7 +321,7 @@ static int ask_rules(uintptr_t module, const uint8_t *names, const uint8_t *end)
 {
     utf16 path[WIRE_MAX_NAME];
     uint32_t length, flags;
-    instrument_module_path(module, path, &length, &flags);
+    module_path(info, module, path, &length, &flags);
     return ask_rules_of(path, length, names, end);
 }
 
@@ -348,7 +331,7 @@ static bool is_small(uintptr_t module, uint32_t token)
     uint32_t bytes = 0;
     return small != 0 &&
            SLOT(info, INFO_GET_IL_FUNCTION_BODY, uintptr_t, uint32_t, const uint8_t **, uint32_t *)(info, module, token, &header, &bytes) >= 0 &&
-           probes_size(header, bytes) < small;
+           probing_hooks.size(header, bytes) < small;
 }
 
 static bool is_outside(bool is_mine, int by_rules)
@@ -427,7 +410,7 @@ static uint64_t class_of(uintptr_t function_id)
 {
     uintptr_t class_id, module = 0;
     uint32_t token;
-    if (probes_leave_out(function_id))
+    if (probing_hooks.leave_out(function_id))
         return 0;
     if (n_rules != 0) {
         uint64_t value = function_value(function_id);
@@ -466,7 +449,7 @@ static uintptr_t map_function(uintptr_t function_id, void *data, int32_t *hook)
     time_own_calls();
     uint64_t value = function_value(function_id);
     struct method *m = NULL;
-    bool hooked = (value & IS_HOOKED) != 0 && !probes_records((uint32_t)value);
+    bool hooked = (value & IS_HOOKED) != 0 && !probing_hooks.records((uint32_t)value);
     if (hooked)
         m = instrument_method(function_id, value);
     if (value == 0 || (m == NULL && hooked))
@@ -493,7 +476,7 @@ hresult instrument_inlining(void *self, uintptr_t caller, uintptr_t callee, int3
     (void)self;
     int saved_errno = errno;
     uint64_t inner = mode == 0 ? 0 : class_of(callee);
-    if ((inner & FUNCTION_IS_INSTRUMENTED) != 0 || (probes_marks && probes_is_marked(callee)) ||
+    if ((inner & FUNCTION_IS_INSTRUMENTED) != 0 || (probes_marks && probing_hooks.is_marked(callee)) ||
         ((inner & FUNCTION_IS_BOUNDARY) != 0 && (class_of(caller) & FUNCTION_IS_INSTRUMENTED) != 0))
         *should = 0;
     errno = saved_errno;
@@ -506,7 +489,7 @@ hresult instrument_compiled(void *self, uintptr_t function_id, hresult status, i
     (void)self;
     (void)safe_to_block;
     int saved_errno = errno;
-    uint64_t value = status < 0 || probes_leave_out(function_id) ? 0 : function_value(function_id);
+    uint64_t value = status < 0 || probing_hooks.leave_out(function_id) ? 0 : function_value(function_id);
     if ((value & FUNCTION_IS_INSTRUMENTED) != 0 && !bodies_of_id(function_id, 0))
         loss(WIRE_LOSS_ARENA_FULL, 0, 0);
     errno = saved_errno;
@@ -519,7 +502,7 @@ void instrument_forget_module(uintptr_t module)
         map_forget(&modules, module);
     if (mode != 0)
         map_drop(&methods, 1, 1);
-    probes_forget_module(module);
+    probing_hooks.forget_module(module);
 }
 
 uint64_t instrument_choose_actions(void *profiler_info)
@@ -560,7 +543,7 @@ uint32_t instrument_init(void *profiler_info, const struct time_options *o)
 #endif
     if (!instrument_init_origins(profiler_info, o->mine, o->mine_folder) || !map_init(&methods, 4096, true))
         return WIRE_FAILURE_OUT_OF_MEMORY;
-    if ((probes_on || probes_marks) && !probes_init(info, n_rules != 0, any_include))
+    if ((probes_on || probes_marks) && !probing_hooks.init(info, n_rules != 0, any_include))
         return WIRE_FAILURE_OUT_OF_MEMORY;
     if (probes_on)
         return 0;
@@ -575,5 +558,5 @@ void instrument_close(void)
     map_close(&modules);
     map_close(&methods);
     modules_close();
-    probes_close();
+    probing_hooks.close();
 }

@@ -30,6 +30,5 @@ uint32_t instrument_decode(const char **text); /* one UTF-8 character; what is n
 bool instrument_may_mark(const utf16 *name, uint32_t length);
 /* Of a function that is only declared, in a module with this path: is it outside of what is instrumented? Then its calls are recorded. */
 bool instrument_is_outside(const utf16 *path, uint32_t length, bool is_mine, bool is_extern, const uint8_t *names, const uint8_t *end);
-bool instrument_module_path(uintptr_t module, utf16 *path, uint32_t *length, uint32_t *flags); /* false: the runtime does not say */
 
 #endif

@@ -171,7 +171,7 @@ static struct flags *new_flags(uintptr_t module, bool all_listed)
     struct namer n = {0};
     struct flags *flags = NULL;
     uint32_t module_flags;
-    if (!instrument_module_path(module, n.path, &n.path_length, &module_flags) || (module_flags & MODULE_FLAG_COLLECTIBLE) != 0 ||
+    if (!module_path(info, module, n.path, &n.path_length, &module_flags) || (module_flags & MODULE_FLAG_COLLECTIBLE) != 0 ||
         SLOT(info, INFO_GET_MODULE_META_DATA, uintptr_t, uint32_t, const struct guid *, void **)(info, module, 0, &IID_METADATA_IMPORT, &n.import) != HR_OK ||
         n.import == NULL)
         return NULL;

@@ -21,9 +21,6 @@ uint32_t inliners_methods(uintptr_t module); /* how many there are */
 bool inliners_are_anywhere(void); /* code of any module may have instrumented functions of another one in it, and no list says so */
 void inliners_forget_module(uintptr_t module);                    /* with the lock held */
 
-/* il_probes.c. Is a function one of which nobody needs to know what it is? */
-bool probes_leave_out(uintptr_t function_id);
-
 /* instrumentation.c. May rules or marks be about something of a module, by the name of its file? About a type, or what is in it, by the
  * begin of its name? */
 bool instrument_may_want_file(const utf16 *path, uint32_t length);

@@ -19,9 +19,9 @@
  * A sample is lost if the ring or the table of waiting objects is full, or if the data of the event are not as they should be. */
 #define _GNU_SOURCE
 #include "heap/allocation_samples.h"
-#include "control/collector_watch.h"
 #include "control/recording_state.h"
 #include "core/arena.h"
+#include "core/recording.h"
 #include "heap/allocations.h"
 #include "heap/eventpipe_gc.h"
 #include "heap/gc.h"

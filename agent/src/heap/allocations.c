@@ -7,15 +7,14 @@
  * and of what is compared: the same stack can be there in several calls, such as one that began in a pause. */
 #include "heap/allocations.h"
 #include "core/arena.h"
-#include "calls/calls.h"
 #include "control/recording_state.h"
-#include "agent/dormant.h"
 #include "heap/allocation_samples.h"
 #include "heap/ending.h"
 #include "heap/eventpipe_gc.h"
 #include "heap/shadow_heap.h"
 #include "heap/object_tracking.h"
 #include "core/hash_map.h"
+#include "core/recording.h"
 #include "metadata/descriptions.h"
 #include "heap/reachable.h"
 #include "stacks/recent_stacks.h"
@@ -23,6 +22,7 @@
 #include "threads/threads.h"
 #include "os/timer.h"
 #include "control/collector_watch.h"
+#include "os/own_time.h"
 
 #include <errno.h>
 #include <string.h>

@@ -17,13 +17,13 @@
  * all is as if there had been no sign. Processes that were dormant have none. */
 #define _GNU_SOURCE
 #include "core/arena.h"
-#include "calls/calls.h"
 #include "heap/site_growth.h"
 #include "heap/gc.h"
 #include "heap/ending.h"
 #include "heap/object_tracking.h"
 #include "metadata/framework_calls.h"
 #include "heap/heap_snapshot.h"
+#include "os/own_time.h"
 
 /* Hosts give up after 30 s, and containers are killed 30 s after the signal (HostOptions.ShutdownTimeout, terminationGracePeriodSeconds). */
 #define LONGEST_END_NS UINT64_C(60000000000)

@@ -23,7 +23,7 @@
  *
  * What it costs: a thread, and a fraction of a millisecond, if the managed sources of events are not told of the session
  * (managed_events.c). Where they are, the runtime describes its events to itself, which takes a tenth of a second and thousands
- * of objects. So there is a session only if collections may take long (EVENTS_CHUNKS, EVENTS_TYPES) or happen, and a
+ * of objects. So there is a session only if collections may take long (EVENTS_CHUNKS, MANY_TYPES) or happen, and a
  * thread of the agent's own starts it: whatever is allocated and called on that thread is not the program's, and is left
  * out and counted. What has a finalizer of it is kept from that (reachable.c): finalizers make objects on the program's thread.
  *
@@ -31,8 +31,8 @@
  * if it refuses, it walks. .NET 11 need not be tricked: it has a flag for it (dotnet/runtime#123177). */
 #define _GNU_SOURCE
 #include "core/arena.h"
+#include "core/recording.h"
 #include "calls/calls.h"
-#include "agent/dormant.h"
 #include "heap/allocation_samples.h"
 #include "heap/eventpipe_gc.h"
 #include "heap/managed_events.h"

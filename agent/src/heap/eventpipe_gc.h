@@ -5,7 +5,6 @@
 #include "core/agent.h"
 
 #define EVENTS_CHUNKS 6u  /* of the shadow heap: a program that does little has four, in one for each kind of heap */
-#define EVENTS_TYPES 256u /* with more types the runtime's walk takes longer for each object */
 #define SKIPS_SINCE 11u   /* the version of .NET that can be asked not to walk: it needs no events */
 
 #define SAMPLES_SINCE 8u  /* the version of .NET whose events of allocations have the size of the object */

@@ -7,7 +7,6 @@
  * With server GC threads of the runtime's own make collections. They have no stack that says who asked, and none is reported. */
 #include "heap/induced_gcs.h"
 #include "heap/allocations.h"
-#include "core/arena.h"
 
 static uint32_t asked; /* number of the collection that has just ended, 0: it was not asked for, or that is reported */
 

@@ -1,9 +1,9 @@
 /* What is alive after the last garbage collection, or when the program began to end: how many objects of each site and birth, in each generation. */
 #include "core/arena.h"
+#include "core/recording.h"
 #include "heap/allocation_samples.h"
 #include "heap/gc.h"
 #include "heap/shadow_heap.h"
-#include "metadata/descriptions.h"
 
 #include <string.h>
 

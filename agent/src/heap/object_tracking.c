@@ -264,6 +264,11 @@ COLD bool objects_were_lost(void)
     return false;
 }
 
+static void note_allocated(uint32_t site)
+{
+    changes_note(site, WIRE_CHANGE_ALLOCATED);
+}
+
 /* What was born since the last GC, and the next GC's part of it: see site_growth.c. */
 static struct population count_born(bool last)
 {
@@ -271,7 +276,7 @@ static struct population count_born(bool last)
     samples_waiting(&pending.objects, &pending.bytes);
     for (struct thread *t = thread_after(NULL); t != NULL; t = thread_after(t)) {
         const struct shadow *s = t->pending == 0 ? NULL : heap_find(t->pending);
-        recents_note(t);
+        recents_note(t, note_allocated);
         if (s != NULL)
             population_add(&pending, 1, (uint64_t)s->size << 3);
     }

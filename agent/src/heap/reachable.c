@@ -23,9 +23,9 @@
  * waits counts as alive. */
 #define _GNU_SOURCE
 #include "core/arena.h"
+#include "core/recording.h"
 #include "heap/gc.h"
 #include "control/recording_state.h"
-#include "agent/dormant.h"
 #include "heap/shadow_heap.h"
 #include "heap/reachable.h"
 

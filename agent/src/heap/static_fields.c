@@ -20,7 +20,7 @@
 #define _GNU_SOURCE
 #include "heap/static_fields.h"
 #include "core/arena.h"
-#include "agent/dormant.h"
+#include "core/recording.h"
 #include "core/sorted_array.h"
 #include "metadata/descriptions.h"
 #include "heap/heap_snapshot.h"

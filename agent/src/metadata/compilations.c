@@ -20,8 +20,8 @@
 #define _GNU_SOURCE
 #include "metadata/compilations.h"
 #include "core/arena.h"
+#include "core/recording.h"
 #include "control/recording_state.h"
-#include "control/collector_watch.h"
 
 #include <errno.h>
 #include <string.h>

@@ -11,14 +11,11 @@
 #include "core/arena.h"
 #include "metadata/box_reporting.h"
 #include "metadata/runtime_cfi.h"
-#include "heap/eventpipe_gc.h"
 #include "metadata/jit_helpers.h"
-#include "filter/instrumentation.h"
 #include "core/hash_map.h"
 #include "metadata/descriptions.h"
-#include "probes/il_probes.h"
 #include "core/log_record.h"
-#include "threads/threads.h"
+#include "core/recording.h"
 
 #include <string.h>
 
@@ -36,6 +33,8 @@
 #define FUNCTION_FLAGS 16u /* where they are in a record */
 
 static void *info; /* ICorProfilerInfo9 or later */
+#define SCRATCH_BYTES (192u * 1024u) /* a body with MAX_IL_MAP points, and names */
+
 static struct map modules, imports, types, functions, bodies, ips;
 static struct map dynamic; /* function << 32 | n → its n-th address in ips or bodies; n = 0 → how many */
 static uint32_t last_module, last_type, last_function, last_body, native_ips[2], n_native;
@@ -51,7 +50,6 @@ static struct {
     uint32_t type;
 } pending[MAX_PENDING]; /* types the runtime could not name yet */
 static uint32_t n_pending;
-uint32_t code_epoch;
 static uintptr_t signal_return; /* code to which the kernel returns from a signal handler */
 
 void names_find_signal_return(void)
@@ -200,7 +198,7 @@ static uint64_t module_of(uintptr_t module, uint8_t *scratch)
     }
     bool file = (flags & MODULE_FLAG_DISK) != 0 && (flags & MODULE_FLAG_DYNAMIC) == 0;
     put_u32(&r, 0);
-    put_u32(&r, (file ? 0 : WIRE_MODULE_DYNAMIC) | instrument_origin(module) << WIRE_MODULE_ORIGIN_SHIFT);
+    put_u32(&r, (file ? 0 : WIRE_MODULE_DYNAMIC) | description_hooks.origin(module) << WIRE_MODULE_ORIGIN_SHIFT);
     uint8_t *mvid = r.p;
     put(&r, (const uint8_t[16]){0}, 16);
     put_name(&r, name, file ? length : 0);
@@ -384,8 +382,8 @@ uint32_t type_of_class(uintptr_t class_id)
         return 0;
     value = type_of(class_id, scratch->bytes, 0);
     give_scratch(scratch);
-    if (ID(value) >= EVENTS_TYPES)
-        events_want();
+    if (ID(value) >= MANY_TYPES)
+        description_hooks.many_types();
     return ID(value);
 }
 
@@ -474,7 +472,7 @@ static uint64_t describe_method(struct record *r, uintptr_t function, uint8_t *s
         own = FUNCTION_IS_ASYNC;
     else if (own == 0 && method_is_extern(info, module, token, attributes, rva, implementation))
         own = FUNCTION_IS_EXTERN;
-    uint64_t class = instrument_class(module, token, own, r->start + names, r->p) | (own & (FUNCTION_IS_HELPER | FUNCTION_IS_SLOW_WAY));
+    uint64_t class = description_hooks.classify(module, token, own, r->start + names, r->p) | (own & (FUNCTION_IS_HELPER | FUNCTION_IS_SLOW_WAY));
     uint32_t wire_flags = ((class & FUNCTION_IS_INSTRUMENTED) != 0 ? WIRE_FUNCTION_INSTRUMENTED : 0) |
                           ((class & (FUNCTION_IS_BOUNDARY | FUNCTION_IS_OUTSIDE)) != 0 ? WIRE_FUNCTION_BOUNDARY : 0) |
                           ((class & FUNCTION_IS_MARKED) != 0 ? WIRE_FUNCTION_MARKED : 0) |
@@ -554,7 +552,7 @@ static void put_il_map(struct record *r, uintptr_t start, uint32_t function, uin
     put_u32(r, n);
     for (uint32_t i = 0; i < n; i++) {
         put_u32(r, map[i].native_start);
-        put_u32(r, probes_old_offset(function, map[i].il));
+        put_u32(r, description_hooks.old_offset(function, map[i].il));
     }
 }
 
@@ -764,7 +762,7 @@ void names_forget_module(uintptr_t module)
     struct map *all[] = {&modules, &types, &functions, &bodies, &ips};
     for (size_t i = 0; i < sizeof all / sizeof *all; i++)
         map_drop(all[i], COLLECTIBLE, COLLECTIBLE);
-    instrument_forget_module(module);
+    description_hooks.forget_module(module);
     n_pending = 0;
     __atomic_fetch_add(&code_epoch, 1, __ATOMIC_RELEASE);
     arena_unlock();

@@ -4,6 +4,18 @@
 
 #include "core/agent.h"
 
+/* What parts that stand above this one know of what is described: agent/hooks.c has the functions. */
+struct description_hooks {
+    uint32_t (*origin)(uintptr_t module); /* WIRE_ORIGIN_… */
+    /* FUNCTION_IS_… of a method: see instrument_class */
+    uint64_t (*classify)(uintptr_t module, uint32_t token, uint64_t own, const uint8_t *names, const uint8_t *end);
+    uint32_t (*old_offset)(uint32_t function, uint32_t il); /* of the program's own IL, for one in the IL with probes */
+    void (*forget_module)(uintptr_t module);
+    void (*many_types)(void); /* there are MANY_TYPES, or more */
+};
+extern const struct description_hooks description_hooks;
+#define MANY_TYPES 256u /* with more types the runtime's walk takes longer for each object */
+
 bool names_init(void *info);
 void names_close(void);
 void names_let_go(void); /* of what the runtime keeps for the agent; the names themselves are of no use after that */
@@ -37,6 +49,5 @@ void names_forget_module(uintptr_t module);                            /* a modu
 void names_forget_function(uintptr_t function_id);                     /* a dynamic method was freed */
 void names_each_class(void (*found)(uintptr_t class_id));              /* whose type is known; while all threads are stopped */
 void names_retry_types(void);                                          /* those the runtime could not name yet */
-extern uint32_t code_epoch; /* grows whenever code may have been freed */
 
 #endif

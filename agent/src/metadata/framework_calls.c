@@ -6,10 +6,9 @@
  * code: whether precompiled code may be used, or else before it is compiled. A comparison of tokens for each function tells which it is. */
 #define _GNU_SOURCE
 #include "core/arena.h"
-#include "filter/instrumentation.h"
+#include "core/recording.h"
 #include "metadata/descriptions.h"
 #include "metadata/framework_calls.h"
-#include "control/collector_watch.h"
 
 #include <errno.h>
 
@@ -71,7 +70,7 @@ static void look_at_module(uintptr_t module)
 {
     utf16 path[WIRE_MAX_NAME];
     uint32_t length, flags;
-    if (!instrument_module_path(module, path, &length, &flags))
+    if (!module_path(info, module, path, &length, &flags))
         return;
     for (uint32_t l = 0; l < n_lists; l++)
         for (uint32_t i = 0; i < lists[l].n; i++)

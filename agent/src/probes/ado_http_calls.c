@@ -16,15 +16,16 @@
 #define _GNU_SOURCE
 #include "arch/arch.h"
 #include "core/arena.h"
-#include "calls/calls.h"
 #include "control/recording_state.h"
 #include "probes/ado_http_calls.h"
 #include "core/hash_map.h"
+#include "core/recording.h"
 #include "probes/meters.h"
 #include "metadata/descriptions.h"
 #include "stacks/stack_walk.h"
 #include "threads/threads.h"
-#include "control/collector_watch.h"
+#include "filter/probing.h"
+#include "os/own_time.h"
 
 #include <errno.h>
 #include <linux/futex.h>
@@ -56,7 +57,6 @@ struct pending { /* a task that is not complete */
     uint32_t task, row, next; /* next: in its slot, or of those that are free */
 };
 
-bool interactions_on, requests_on, startup_on;
 static void *info;
 static struct map texts, stacks, rows; /* hash → id; struct stack; number */
 static uint32_t n_texts, epoch;

@@ -15,11 +15,6 @@ struct operation { /* what is put into the IL of a method */
     uint8_t begin[OPERATION_CODE], end[OPERATION_CODE]; /* behind its begin, and before each return, the result being on the stack */
 };
 
-extern bool interactions_on; /* they are recorded */
-extern bool requests_on;     /* requests that come are marked */
-extern bool startup_on;      /* code of ours is called before the program: meters.c */
-#define operations_on() (interactions_on || requests_on || startup_on)
-
 /* call_sites.c. By the method's name alone: may it be one? */
 bool operations_may_be(const utf16 *method, uint32_t length);
 bool operations_may_be_in(void *info, uintptr_t module); /* may the module have some? */

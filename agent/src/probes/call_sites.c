@@ -11,10 +11,10 @@
  *
  * The tokens that the code needs are made in the module's metadata. Members are named as those of the method's own class, or of what its signature
  * has: the runtime looks for them in base classes, too, and no assembly has to be named. */
-#include "core/arena.h"
 #include "probes/ado_http_calls.h"
 #include "probes/meters.h"
 #include "core/metadata_signature.h"
+#include "filter/probing.h"
 
 #include <string.h>
 

@@ -2,9 +2,9 @@
  * --stop-at, --pause-at, --resume-at), which are those that the program could make itself in the same place. */
 #include "probes/function_actions.h"
 #include "core/arena.h"
+#include "core/recording.h"
 #include "control/recording_state.h"
 #include "threads/threads.h"
-#include "control/collector_watch.h"
 
 #include <errno.h>
 

@@ -11,25 +11,24 @@
 #include "probes/function_actions.h"
 #include "arch/arch.h"
 #include "core/arena.h"
-#include "agent/attach.h"
 #include "filter/declared_callees.h"
-#include "calls/calls.h"
 #include "metadata/hot_reload.h"
 #include "filter/stack_effects.h"
-#include "calls/probe_overhead.h"
 #include "il/il.h"
 #include "filter/r2r_inliners.h"
 #include "filter/instrumentation.h"
+#include "filter/probing.h"
 #include "probes/ado_http_calls.h"
 #include "core/hash_map.h"
+#include "core/options.h"
+#include "core/recording.h"
+#include "arch/entry.h"
 #include "metadata/descriptions.h"
 #include "probes/il_probes.h"
 #include "probes/rejit.h"
 #include "probes/recording_scopes.h"
 #include "os/timer.h"
 #include "calls/call_tree.h"
-#include "calls/call_trace.h"
-#include "control/collector_watch.h"
 
 #include <errno.h>
 #include <sched.h>
@@ -73,8 +72,7 @@ struct free_work {
     struct free_work *next;
 };
 
-bool probes_on, probes_sites, probes_marks;
-uint16_t probes_number, probes_recording;
+uint16_t probes_recording;
 static void *info;
 static bool controls;        /* what is recorded depends on calls of some functions */
 static bool chosen_by_rules; /* they say what is included */
@@ -837,7 +835,7 @@ void probes_forget_module(uintptr_t module)
     map_forget(&modules, module);
     inliners_forget_module(module);
     if (probes_number != 0)
-        attached_forget_module(module);
+        versions_forget_module(module);
     if (probes_sites) {
         callees_forget_module();
         effects_forget_module();

@@ -8,24 +8,17 @@ struct method;
 struct rejit_method;
 struct time_options;
 
-extern bool probes_on;    /* calls are recorded by them */
-extern bool probes_sites; /* and those of what is outside, as code names it */
-extern bool probes_were_out; /* once, in a pause: calls began of which nothing is known */
-/* The code of a process that runs already gets versions with probes, which can run on when their recording has ended. So the
- * arguments of these probes have its number in their upper bits, and they do nothing in any other. 0: no recording. */
-#define PROBE_NUMBER_SHIFT 48
-extern uint16_t probes_number;    /* of the recording that is made, or begins; 0: probes have none */
-extern uint16_t probes_recording; /* of the one in which probes record */
-extern bool probes_marks; /* some functions have probes of their own: FUNCTION_IS_MARKED */
 const struct method *probes_example(void); /* of function 2, also as an argument of probes */
 void probes_choose(const struct time_options *o);
 uint32_t probes_choose_marks(void *info, void **callbacks); /* the events that marks need */
 bool probes_records(uint32_t function);       /* are its calls recorded by its own probes, where others have hooks? */
+bool probes_leave_out(uintptr_t function_id); /* nobody needs to know what it is */
 bool probes_is_marked(uintptr_t function_id); /* a function that is about to be compiled, or inlined */
 void probes_install(void **callbacks);
 bool probes_init(void *info, bool has_rules, bool by_rules); /* by_rules: they say what is included, in any module */
 void probes_close(void);
 void probes_forget_module(uintptr_t module);
+extern void (*const versions_forget_module)(uintptr_t module); /* attach.c, by agent/hooks.c; with the lock held */
 uint32_t probes_size(const uint8_t *body, uint32_t size);         /* of the program's own body in the place of this one */
 const struct rejit_method *probes_rewritten(const uint8_t *body); /* whose body with probes it is; NULL: it is none whose probes can be taken out */
 /* Versions (attach.c). Gives the runtime IL with probes for one of a method: what is to be known when it is compiled. */
@@ -37,24 +30,5 @@ void probes_partly_missing(uintptr_t function_id, uint32_t why);     /* not all 
 bool probes_see_module(uintptr_t module); /* it is loaded. Are functions of it recorded, or marked? */
 bool probes_can_go(void); /* no function controls what is recorded by them */
 uint32_t probes_old_offset(uint32_t function, uint32_t il);       /* the same of an offset in the IL of a function's body */
-void clrprof_probe_enter(void); /* what compiled code calls; not by C */
-void clrprof_probe_leave(void);
-void clrprof_probe_tail(void);
-void clrprof_traced_probe_enter(void); /* with a call trace */
-void clrprof_traced_probe_leave(void);
-void clrprof_traced_site_enter(void);
-void clrprof_traced_site_leave(void);
-void clrprof_marked_enter(void);
-void clrprof_marked_leave(void);
-void clrprof_marked_tail(void);
-void clrprof_numbered_probe_enter(void); /* in versions */
-void clrprof_numbered_probe_leave(void);
-void clrprof_numbered_probe_tail(void);
-void clrprof_numbered_site_enter(void);
-void clrprof_numbered_site_leave(void);
-void clrprof_numbered_site_jump(void);
-void clrprof_site_enter(void);
-void clrprof_site_leave(void);
-void clrprof_site_jump(void);
 
 #endif

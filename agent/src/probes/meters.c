@@ -4,10 +4,9 @@
  *
  * Processes that were dormant have no such code. */
 #include "core/arena.h"
-#include "agent/dormant.h"
+#include "core/recording.h"
 #include "filter/instrumentation.h"
 #include "probes/meters.h"
-#include "control/collector_watch.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -18,13 +18,13 @@
  * and its next event asks. While it is off an event looks at two words of its own. */
 #include "arch/arch.h"
 #include "core/arena.h"
+#include "core/recording.h"
 #include "calls/calls.h"
 #include "control/recording_state.h"
 #include "probes/ado_http_calls.h"
 #include "calls/exception_pins.h"
 #include "probes/recording_scopes.h"
 #include "threads/threads.h"
-#include "control/collector_watch.h"
 
 #include <errno.h>
 

@@ -19,10 +19,11 @@
  * What stands for ever is bounded: a version of a method and its code are never given back. See MOST_PART. All of this is that thread's alone, but for `all`, which others add to, and what says so. */
 #define _GNU_SOURCE
 #include "core/arena.h"
+#include "core/recording.h"
 #include "control/recording_state.h"
 #include "probes/il_probes.h"
 #include "probes/rejit.h"
-#include "control/collector_watch.h"
+#include "filter/probing.h"
 
 #include <errno.h>
 #include <linux/futex.h>
@@ -40,7 +41,6 @@
 #define TRIES 5000u                   /* to put probes in, or to look whether they are, a millisecond apart */
 
 static void *info;
-bool probes_were_out;
 static bool on;
 static uint64_t settled_ns;
 static struct rejit_method *all;  /* the newest first */

@@ -14,7 +14,6 @@
  * The way from compiled code through the runtime to the agent is the same for many stacks, at other addresses. It is remembered
  * by distances and return addresses (struct approach), compared as a whole, and no part of the kept stack. */
 #include "core/arena.h"
-#include "heap/site_growth.h"
 #include "stacks/recent_stacks.h"
 #include "threads/threads.h"
 
@@ -106,14 +105,14 @@ void recents_add(struct thread *t, uintptr_t class_id, const struct class_info *
     t->last = t->expected = r->next = r;
 }
 
-void recents_note(struct thread *t)
+void recents_note(struct thread *t, void (*note)(uint32_t site))
 {
     for (uint32_t all = t->remembered; all != 0; all &= all - 1) {
         struct recent *r = &t->recent[__builtin_ctz(all)];
         if (!r->met)
             forget(t, r);
         else
-            changes_note((uint32_t)(r->site - arena.sites) + 1, WIRE_CHANGE_ALLOCATED);
+            note((uint32_t)(r->site - arena.sites) + 1);
         r->met = false;
     }
 }

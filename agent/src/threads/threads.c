@@ -3,15 +3,9 @@
  * live at the same time; or to the thread's set (thread_sets.c). */
 #define _GNU_SOURCE
 #include "core/arena.h"
-#include "calls/calls.h"
 #include "control/recording_state.h"
-#include "agent/dormant.h"
-#include "probes/ado_http_calls.h"
 #include "core/hash_map.h"
-#include "metadata/descriptions.h"
-#include "calls/exception_pins.h"
-#include "probes/recording_scopes.h"
-#include "stacks/stack_walk.h"
+#include "core/recording.h"
 #include "threads/thread_sets.h"
 #include "threads/threads.h"
 #include "control/collector_watch.h"
@@ -93,7 +87,7 @@ void threads_forget(void)
         *(struct thread_set **)variable_of_thread(&current_set, distance) = NULL;
         *(uint32_t *)variable_of_thread(&current_number, distance) = 0;
         control_forget_thread(distance);
-        time_forget_thread(distance);
+        thread_hooks.forgotten(distance);
         forget_known(k);
     }
     word_unlock(&known_lock);
@@ -104,7 +98,7 @@ void thread_forked(void)
 {
     current_thread = NULL;
     current_set = NULL;
-    time_forked();
+    thread_hooks.forked();
 }
 
 bool thread_start(void *(*run)(void *))
@@ -127,10 +121,7 @@ static void end_thread(void)
 {
     struct thread *t = current_thread;
     struct thread_set *set = current_set;
-    pins_thread_ended();
-    scopes_thread_ended();
-    interactions_thread_ended();
-    time_thread_ended(set == NULL ? NULL : &set->timer);
+    thread_hooks.ended(set == NULL ? NULL : &set->timer);
     control_thread_ends();
     current_thread = NULL;
     current_set = NULL;
@@ -358,7 +349,7 @@ struct thread *thread_attach(void)
     struct thread *t = id == 0 ? NULL : take_thread();
     if (t == NULL)
         return NULL;
-    stack_forget(t);
+    thread_hooks.begun(t);
     t->root = 0;
     t->busy = false;
     t->control = CONTROL_UNKNOWN; /* that of another thread means nothing */

@@ -11,7 +11,6 @@ struct thread_set;
 #define NEAR_PLACES 1024u     /* of the kept stack's inner end: compared at each allocation. 1,000 levels, and what is above */
 #define CLASS_CACHE_SLOTS 64u /* direct-mapped: the classes a thread allocates at the moment */
 #define IP_CACHE_SLOTS 256u   /* direct-mapped: the return addresses a thread meets at the moment */
-#define SCRATCH_BYTES (192u * 1024u) /* a body with MAX_IL_MAP points, and names */
 
 struct path { /* a stack from the root on, as far as it was turned into nodes */
     uint32_t node, top, depth; /* top: id of the innermost managed IP, 0: none; depth: managed frames */
@@ -139,15 +138,19 @@ static inline void forget_ips(struct thread *t)
 void thread_forked(void); /* this thread is that of a forked child, which records nothing */
 extern __thread struct thread *current_thread AT_FIXED_PLACE;
 
+/* What parts that stand above this one keep of a thread: agent/hooks.c has the functions. */
+struct timer;
+struct thread_hooks {
+    void (*begun)(struct thread *t);        /* with this state, which another thread may have had before */
+    void (*ended)(struct timer **keep);     /* this one; keep: where the next thread of its set finds its timer, NULL: none will */
+    void (*forgotten)(ptrdiff_t distance);  /* a recording ends: the thread whose thread-local variables are so far from this one's */
+    void (*forked)(void);                   /* see thread_forked */
+};
+extern const struct thread_hooks thread_hooks;
+
 bool threads_init(void);
 bool thread_is_known(void); /* will this thread's variables be cleared when a recording ends, while the process goes on? */
 void threads_close(void);
-/* The variable of the thread whose thread-local variables are so far from this one's; the compiler knows only of this one's. */
-static inline void *variable_of_thread(void *own, ptrdiff_t distance)
-{
-    volatile uintptr_t at = (uintptr_t)own + (uintptr_t)distance;
-    return (void *)at;
-}
 void threads_forget(void); /* all that threads know of themselves: a recording of a dormant process ends */
 bool thread_start(void *(*run)(void *)); /* one of the agent's own, which gets no signals. False: it cannot be */
 void thread_find_stack(uintptr_t *low, uintptr_t *high); /* this one's; 0: not known */

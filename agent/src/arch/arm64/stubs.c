@@ -3,9 +3,8 @@
  * Registers of the hooks (linux-arm64; jit/targetarm64.h, vm/arm64/asmhelpers.S of the runtime): the client's id is in x10 and the
  * caller's stack pointer in x11. x0 to x8 and q0 to q7 must be kept; x9, x12 to x17 and q16 to q31 are free. The frame
  * pointer is the function's own, and its pair has the return address: the hooks get the end of this pair instead of x11, as the probes do. */
-#include "calls/probe_overhead.h"
-#include "probes/il_probes.h"
 #include "arch/arch.h"
+#include "arch/entry.h"
 
 #define STUB(name, body) ".pushsection .text\n.balign 32\n.hidden " #name "\n.globl " #name "\n.type " #name ",%function\n" #name ":\n.cfi_startproc\n" body \
                          ".cfi_endproc\n.size " #name ",.-" #name "\n.popsection\n"

@@ -7,9 +7,8 @@
  *
  * The hot functions use general registers only (HOT), so the stubs keep those. The slow functions are
  * called by the hot ones through stubs of their own that keep the rest. */
-#include "calls/probe_overhead.h"
-#include "probes/il_probes.h"
 #include "arch/arch.h"
+#include "arch/entry.h"
 
 /* clang has no attribute that forbids other registers in one function, and sanitizers call functions. */
 #if defined(__clang__) || defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)

@@ -38,6 +38,7 @@ func build(t testing.TB, more string) string {
 		"../../../../agent/src/calls/call_stack.c", "../../../../agent/src/calls/call_tree.c",
 		"../../../../agent/src/calls/path_folding.c", "../../../../agent/src/calls/tail_calls.c", "../../../../agent/src/calls/thread_timers.c",
 		"../../../../agent/src/control/recording_state.c", "../../../../agent/src/os/cpu_counters.c", "../../../../agent/src/calls/callback_accounting.c",
+		"../../../../agent/src/core/recording.c", "../../../../agent/src/filter/probing.c", "../../../../agent/src/os/own_time.c",
 		"../../../../agent/src/os/syscall_counts.c", "../../../../agent/src/calls/system_events.c",
 		"../../../../agent/src/core/arena.c")
 	return filepath.Join(dotnettest.Native(t, args...), "replay")
