@@ -100,9 +100,8 @@ func (a *attachFlags) serveProfiles(ctx context.Context, e *environment, argumen
 	if err := a.http.readToken(); err != nil {
 		return err
 	}
-	if a.sampled = a.sampled || !choosesSamples; a.lifetime { // requests say it
-		a.lifetime = false
-	}
+	a.sampled = a.sampled || !choosesSamples
+	a.lifetime = false // requests say it
 	subject, err := newProfiled(a, argument)
 	if err != nil {
 		return err

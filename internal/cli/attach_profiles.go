@@ -112,7 +112,7 @@ func (p *profiled) awaitEnd(ctx context.Context) (pid int, ended bool) {
 		select {
 		case <-tick.C:
 		case <-ctx.Done():
-			return p.pid, false
+			return 0, false
 		}
 	}
 	return p.pid, true

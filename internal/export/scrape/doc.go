@@ -1,5 +1,5 @@
 // Package scrape serves profiles of a running process by HTTP, below the paths of Go's net/http/pprof and in the format
-// of pprof: go tool pprof and the scrapers of Grafana Alloy, Pyroscope and Parca read them as those of a program in Go.
+// of pprof: go tool pprof reads them as those of a program in Go.
 //
 // A request is a recording: the process is recorded while the request waits, and left alone before and after. So each
 // profile has what happened in so many seconds, exactly where the process lets each object be counted.
