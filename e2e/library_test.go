@@ -2,6 +2,7 @@ package e2e
 
 import (
 	"debug/elf"
+	"errors"
 	"fmt"
 	"os/exec"
 	"path/filepath"
@@ -31,7 +32,15 @@ var needed = strings.Fields(`
 	strcasecmp strchr strcmp strlen strncmp strrchr strstr strtoul strtoull syscall unlink write`)
 
 // forked is what the agent asks for to be told of forks: glibc links pthread_atfork itself into each library.
-var forked = map[agentbin.Library]string{agentbin.Glibc: "__register_atfork", agentbin.Musl: "pthread_atfork"}
+var forked = map[string]string{"glibc": "__register_atfork", "musl": "pthread_atfork"}
+
+// neededOn are what the agent uses on one machine alone: on arm64 the value that protects stacks is a variable.
+var neededOn = map[string][]string{"arm64": {"__stack_chk_guard"}}
+
+// neededBy returns what a build of the agent uses, in order.
+func neededBy(l agentbin.Library) []string {
+	return slices.Sorted(slices.Values(slices.Concat(needed, neededOn[l.Machine()])))
+}
 
 // TestLibrary: what the agent needs of the process that it is loaded into. It names no library, since a process has one
 // C library, and no version of a symbol, so it runs with a glibc older than the one that it was built with. All symbols
@@ -39,7 +48,7 @@ var forked = map[agentbin.Library]string{agentbin.Glibc: "__register_atfork", ag
 // middle.
 func TestLibrary(t *testing.T) {
 	t.Parallel()
-	for _, l := range []agentbin.Library{agentbin.Glibc, agentbin.Musl} {
+	for _, l := range agentbin.Libraries() {
 		t.Run(string(l), func(t *testing.T) {
 			f, err := elf.Open(agentOf(t, l))
 			if err != nil {
@@ -52,17 +61,21 @@ func TestLibrary(t *testing.T) {
 			if err != nil || len(flags) != 1 || elf.DynFlag(flags[0])&elf.DF_BIND_NOW == 0 {
 				t.Fatalf("flags %x, %v: symbols are not bound at once", flags, err)
 			}
+			// On arm64 compilers ask for the places of variables by descriptors, which any C library takes.
 			if static := elf.DynFlag(flags[0])&elf.DF_STATIC_TLS != 0; static != (l == agentbin.Glibc) {
-				t.Errorf("flags %x: the places of thread-local variables are not fixed for glibc alone", flags)
+				t.Errorf("flags %x: the places of thread-local variables are not fixed for glibc on x64 alone", flags)
 			}
 		})
 	}
 }
 
-// agentOf returns a path of a build of the agent.
+// agentOf returns a path of a build of the agent. One for another machine is there only where a compiler for that is.
 func agentOf(t *testing.T, l agentbin.Library) string {
 	t.Helper()
 	path, err := agentbin.Extract(l, []string{t.TempDir()})
+	if errors.Is(err, agentbin.ErrMissing) && l.Machine() != agentbin.MachineHere() {
+		t.Skip(err)
+	}
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -82,8 +95,8 @@ func checkSymbols(t *testing.T, f *elf.File, l agentbin.Library) {
 	var strong, weak, exported []string
 	for _, s := range symbols {
 		switch {
-		case s.Section != elf.SHN_UNDEF && elf.ST_VISIBILITY(s.Other) == elf.STV_HIDDEN:
-			continue // ld lists what it makes of sections' names; nobody else finds them
+		case s.Section != elf.SHN_UNDEF && (elf.ST_VISIBILITY(s.Other) == elf.STV_HIDDEN || elf.ST_TYPE(s.Info) == elf.STT_SECTION):
+			continue // ld lists sections, and what it makes of their names; nobody else finds them
 		case s.Section != elf.SHN_UNDEF:
 			exported = append(exported, s.Name)
 		case elf.ST_BIND(s.Info) == elf.STB_WEAK:
@@ -98,8 +111,8 @@ func checkSymbols(t *testing.T, f *elf.File, l agentbin.Library) {
 		what       string
 		have, want []string
 	}{
-		{"needs", strong, needed},
-		{"can do without", weak, slices.Sorted(slices.Values([]string{forked[l], "dlopen",
+		{"needs", strong, neededBy(l)},
+		{"can do without", weak, slices.Sorted(slices.Values([]string{forked[l.Libc()], "dlopen",
 			"__rseq_offset", "__rseq_size"}))}, // the latter two are of glibc 2.35 and later
 		{"exports", exported, []string{"DllGetClassObject", "clrprof_control", "clrprof_mark", "clrprof_mark_at",
 			"clrprof_meter", "clrprof_meter_begins", "clrprof_meter_lost", "clrprof_name_process",
@@ -142,12 +155,36 @@ func checkSegments(t *testing.T, f *elf.File) {
 	}
 }
 
-// TestLibraryOld: all that the agent needs is in glibc since 2.17, the oldest that a supported runtime runs with.
+// oldestGlibc is 2.17: the first one of arm64, and the oldest that a supported runtime of x64 runs with.
+const oldestGlibc = 17
+
+// TestLibraryOld: all that the agent needs is in glibc since oldestGlibc.
 func TestLibraryOld(t *testing.T) {
 	t.Parallel()
-	path, err := exec.Command("gcc", "-print-file-name=libc.so.6").Output()
+	for l, compiler := range map[agentbin.Library]string{agentbin.Glibc: "gcc",
+		agentbin.GlibcARM64: "aarch64-linux-gnu-gcc"} {
+		t.Run(string(l), func(t *testing.T) {
+			t.Parallel()
+			since := map[string]int{}
+			for _, part := range []string{"libc.so.6", map[string]string{"x64": "ld-linux-x86-64.so.2",
+				"arm64": "ld-linux-aarch64.so.1"}[l.Machine()]} {
+				addVersions(t, compiler, part, since)
+			}
+			for _, name := range append(neededBy(l), forked[l.Libc()]) {
+				if minor, ok := since[name]; !ok || minor > oldestGlibc {
+					t.Errorf("%s: since glibc 2.%d (%v)", name, minor, ok)
+				}
+			}
+		})
+	}
+}
+
+// addVersions notes since which glibc there is each symbol of a part of the glibc that a compiler is for.
+func addVersions(t *testing.T, compiler, part string, since map[string]int) {
+	t.Helper()
+	path, err := exec.Command(compiler, "-print-file-name="+part).Output()
 	if err != nil {
-		t.Skip("gcc is not installed")
+		t.Skipf("there is no %s (Debian: gcc, gcc-aarch64-linux-gnu)", compiler)
 	}
 	f, err := elf.Open(strings.TrimSpace(string(path)))
 	if err != nil {
@@ -158,18 +195,12 @@ func TestLibraryOld(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	since := map[string]int{}
 	for _, s := range symbols {
 		var minor int
 		if n, _ := fmt.Sscanf(s.Version, "GLIBC_2.%d", &minor); n == 1 && s.Section != elf.SHN_UNDEF {
 			if old, ok := since[s.Name]; !ok || minor < old {
 				since[s.Name] = minor
 			}
-		}
-	}
-	for _, name := range append(slices.Clone(needed), forked[agentbin.Glibc]) {
-		if minor, ok := since[name]; !ok || minor > 17 {
-			t.Errorf("%s: since glibc 2.%d (%v)", name, minor, ok)
 		}
 	}
 }
