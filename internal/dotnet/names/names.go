@@ -79,9 +79,16 @@ func symbolLength(name string, at int) int {
 	return n
 }
 
+// lambdaOfRoute stands in names of lambdas that answer requests, behind the route and before the file: they are no
+// dotted names, whatever dots are in them.
+const lambdaOfRoute = " λ"
+
 // LastParts leaves the last n parts of a dotted name; dots in brackets and in operators do not part it, nor does the
-// first of "..ctor".
+// first of "..ctor". GET /a.b λ Program.cs:12 has no parts.
 func LastParts(name string, n int) string {
+	if strings.Contains(name, lambdaOfRoute) {
+		return name
+	}
 	depth := 0
 	var parts []int // where they begin
 	for i := 0; i < len(name); i++ {

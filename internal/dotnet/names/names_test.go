@@ -57,6 +57,8 @@ func TestPartsOfNames(t *testing.T) {
 		{"Ns.Money.operator <", 1, "operator <"},
 		{"Ns.Money.operator >>", 2, "Money.operator >>"},
 		{"Ns.P.operator .>>.<a, u>", 2, "P.operator .>>.<a, u>"},
+		{"POST /orders/{id} λ Program.cs:33", 1, "POST /orders/{id} λ Program.cs:33"},
+		{"GET /feed.xml λ Feeds.cs:7", 2, "GET /feed.xml λ Feeds.cs:7"},
 	} {
 		if got := LastParts(c.name, c.n); got != c.want {
 			t.Errorf("%d of %s: %s, want %s", c.n, c.name, got, c.want)
