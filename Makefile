@@ -39,7 +39,7 @@ THREADS    ?= 5000000
 DEMO       := bin/demo
 GETDOTNET  := go run ./tools/getdotnet
 
-.PHONY: help build dist test-dist publish agent hook web screenshots packages dotnet demo test test-all test-agent race bench test-rest check analyze fuzz heaps programs attaches hostile collector golden sessions soak clean
+.PHONY: help build dist test-dist site publish agent hook web screenshots packages dotnet demo test test-all test-agent race bench test-rest check analyze fuzz heaps programs attaches hostile collector golden sessions soak clean
 .DEFAULT_GOAL := help
 
 help: ## list the targets
@@ -60,6 +60,10 @@ dist: agent ## make what a release consists of (DIST=bin/dist); the same commit 
 
 test-dist: agent ## try what make dist makes: install and run it, and build it twice
 	go test -vet=off -count=1 ./tools/dist
+
+SITE       ?= bin/site
+site: ## make a site of the documents, with search (SITE=bin/site); needs no network
+	cd tools/site && go run . -o $(abspath $(SITE))
 
 # The tag must be the one that the files are made of.
 publish: ## put what make dist made on GitHub, as the release of the tag of this commit; needs gh
