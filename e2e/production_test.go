@@ -15,8 +15,8 @@ import (
 	"github.com/clrprof/clrprof/internal/testkit/dotnettest"
 )
 
-// TestProductionPage runs the commands of docs/production.md, one after the other, for a service that was started as ever. What ends with
-// & goes on. Recordings of half a minute are of a second.
+// TestProductionPage runs the commands of docs/production.md, one after the other, for a service that was started as ever.
+// What ends with & goes on. Recordings of half a minute are of a second.
 func TestProductionPage(t *testing.T) {
 	t.Parallel()
 	page, err := os.ReadFile("../docs/production.md")
