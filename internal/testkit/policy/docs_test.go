@@ -104,7 +104,8 @@ func TestPathsInDocuments(t *testing.T) {
 func documents(t *testing.T) []string {
 	t.Helper()
 	var all []string
-	for _, pattern := range []string{"*.md", "agent/*.md", "docs/*.md", "docs/design/*.md", "docs/howto/*.md",
+	for _, pattern := range []string{"*.md", "agent/*.md", "docs/*.md", "docs/design/*.md", "docs/guides/*.md",
+		"docs/howto/*.md", "samples/*/README.md",
 		"testdata/*/README.md"} {
 		found, err := filepath.Glob(filepath.Join(root, pattern))
 		if err != nil || len(found) == 0 {
