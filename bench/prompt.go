@@ -22,8 +22,8 @@ var promptWays = []struct{ name, before string }{
 	{"run --time, all of the compiler", "clrprof run -f --time --mine Microsoft.CodeAnalysis* -o %s --"},
 }
 
-// prompt measures what somebody waits for who runs the C# compiler, or a program that writes a line, and who has the
-// processors meanwhile. dotnet-trace is measured if it is on the PATH.
+// prompt measures the time until the prompt returns, for the C# compiler and for a program that writes one line, and
+// the processor time of the program and of clrprof apart. dotnet-trace is measured if it is on the PATH.
 func (b *bench) prompt() error {
 	compile, err := b.compiler()
 	if err != nil {

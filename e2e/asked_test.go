@@ -49,8 +49,8 @@ func TestAskedCollections(t *testing.T) {
 	}
 }
 
-// TestCompiled: the session has as many compiled methods as the runtime says, with those that come after it has said
-// so.
+// TestCompiled compares the number of compiled methods with the runtime's own (JitInfo), to which the few methods are
+// added that are compiled after the program has read that number.
 func TestCompiled(t *testing.T) {
 	t.Parallel()
 	for _, runtime := range dotnettest.Need(t).Runtimes() {

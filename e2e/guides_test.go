@@ -22,9 +22,9 @@ var updateGuides = flag.Bool("update", false, "write what commands print into do
 // guides is where they are; the first one builds the samples that all of them use.
 const guides, firstGuide = "../docs/guides", "README.md"
 
-// TestGuides has a shell run the commands of docs/guides, as one who reads them would, beside the samples: what they print is
-// what the guides say. Texts are equal. Numbers of real runs are not: see sameNumber; that the exact ones are, other tests
-// require, and of the samples TestShop.
+// TestGuides runs the commands of docs/guides in a shell, in a folder with the samples, and compares what they print with
+// the guides. Words must be equal; numbers may differ from run to run as far as sameNumber allows. TestShop has the exact
+// numbers of the samples.
 func TestGuides(t *testing.T) {
 	t.Parallel()
 	if !dotnettest.EveryRuntime() {
@@ -88,7 +88,7 @@ func playGuide(t *testing.T, path, folder string, env []string) {
 const maxGuideLines = 80
 
 // guideCommands returns the commands of a guide: lines after "$ " in console blocks. Blocks of other languages are files or
-// code; commands of a shell that nobody runs are refused.
+// code; blocks of a shell are an error, since their commands would not be run.
 func guideCommands(t *testing.T, text string) (commands []string) {
 	t.Helper()
 	eachGuideLine(text, func(line, language string) {

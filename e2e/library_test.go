@@ -96,7 +96,7 @@ func checkSymbols(t *testing.T, f *elf.File, l agentbin.Library) {
 	for _, s := range symbols {
 		switch {
 		case s.Section != elf.SHN_UNDEF && (elf.ST_VISIBILITY(s.Other) == elf.STV_HIDDEN || elf.ST_TYPE(s.Info) == elf.STT_SECTION):
-			continue // ld lists sections, and what it makes of their names; nobody else finds them
+			continue // symbols that ld makes for sections: the dynamic loader does not resolve them
 		case s.Section != elf.SHN_UNDEF:
 			exported = append(exported, s.Name)
 		case elf.ST_BIND(s.Info) == elf.STB_WEAK:

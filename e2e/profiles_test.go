@@ -278,9 +278,9 @@ func TestProfilesSampled(t *testing.T) {
 	}
 }
 
-// TestProfilesTogether: of two requests at the same time both are answered, each with a recording of its own; behind one
-// that takes long nobody waits, and is told when to come back. When the service ends its profile has what it did, and
-// the server ends.
+// TestProfilesTogether: two requests at the same time are both answered, each from its own recording. A request that
+// would have to wait long for the one before is refused at once, with the time to try again. When the service ends while
+// it is recorded, the profile has what it did until then, and the server ends.
 func TestProfilesTogether(t *testing.T) {
 	t.Parallel()
 	x := newSandbox(t).startService(dotnettest.Need(t).Newest())
@@ -362,7 +362,7 @@ func TestProfilesInterrupted(t *testing.T) {
 	x.finish()
 }
 
-// TestProfilesRefused: what is not served to anybody, and to nobody without the token.
+// TestProfilesRefused: some requests are refused to everybody, and all requests to those without the token.
 func TestProfilesRefused(t *testing.T) {
 	t.Parallel()
 	s := newSandbox(t)

@@ -18,7 +18,7 @@ func (s *sandbox) startUnprepared(command ...string) *service {
 	return x
 }
 
-// collects checks of which kind a full collection is that need not be a blocking one.
+// collects requests a full collection that may run in the background, and checks of which kind it was.
 func (x *service) collects(want string) {
 	x.t.Helper()
 	x.tell("kind 0")

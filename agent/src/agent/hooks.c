@@ -1,6 +1,6 @@
 /* What parts need of parts that stand above them. Each declares the functions that it calls there as a table of its own, so that it
- * need not know who has them; here, above all, the tables are filled. They are constants: no part has to be initialized before another
- * one, and what the linker has made read-only nobody overwrites. */
+ * need not know who has them; here, above all, the tables are filled. They are constants, so the order in which parts are
+ * initialized does not matter, and they lie in read-only memory, which no stray write can change. */
 #include "agent/attach.h"
 #include "calls/calls.h"
 #include "calls/exception_pins.h"

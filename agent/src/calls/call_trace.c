@@ -6,7 +6,8 @@
  * finds no free chunk and goes on without: it counts the events that it could not write (Clock.trace_lost), and the next chunk that it gets
  * begins with their number, the time of the first, and how many of its calls were on the stack all the time.
  *
- * The events are those that are counted, at the times that are counted (call_stack.c), so calls and times agree.
+ * Each counted call has its events here, with the clock values that its times are made of (call_stack.c), so the trace agrees with
+ * the counters.
  *
  * Without a trace the hooks are others, which have nothing of all this: see stubs.c. */
 #include "core/recording.h"

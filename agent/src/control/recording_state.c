@@ -9,7 +9,8 @@
  * of a thread after a change applies the changes in the file, in order and at the times that the file has for them: so a pause has its
  * true length, even if no thread looked at the file while it lasted.
  *
- * A thread can also be off because of the functions that it is in, and the process because of those that its threads are in: recording_scopes.c.
+ * Recording can also depend on which functions are running (--record-inside), for a thread or for the whole process:
+ * recording_scopes.c.
  *
  * Locking: lock_word guards what follows it, outside of arena_lock. */
 #define _GNU_SOURCE

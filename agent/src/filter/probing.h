@@ -9,7 +9,7 @@ extern bool trace_on;     /* each event of a call is written down: call_trace.c 
 extern bool probes_on;    /* calls are recorded by them */
 extern bool probes_sites; /* and those of what is outside, as code names it */
 extern bool probes_marks; /* some functions have probes of their own: FUNCTION_IS_MARKED */
-extern bool probes_were_out; /* once, in a pause: calls began of which nothing is known */
+extern bool probes_were_out; /* probes were off during a pause, so calls that began then are unknown */
 extern uint16_t probes_number; /* of the recording that is made, or begins; 0: probes have none */
 
 extern bool interactions_on; /* they are recorded */

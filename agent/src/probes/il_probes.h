@@ -12,7 +12,7 @@ const struct method *probes_example(void); /* of function 2, also as an argument
 void probes_choose(const struct time_options *o);
 uint32_t probes_choose_marks(void *info, void **callbacks); /* the events that marks need */
 bool probes_records(uint32_t function);       /* are its calls recorded by its own probes, where others have hooks? */
-bool probes_leave_out(uintptr_t function_id); /* nobody needs to know what it is */
+bool probes_leave_out(uintptr_t function_id); /* its module is not recorded, or its code is left out: no number is needed for it */
 bool probes_is_marked(uintptr_t function_id); /* a function that is about to be compiled, or inlined */
 void probes_install(void **callbacks);
 bool probes_init(void *info, bool has_rules, bool by_rules); /* by_rules: they say what is included, in any module */

@@ -85,7 +85,8 @@ static inline struct recent *recent_met(struct thread *t, struct recent *r)
 void recents_forget(struct thread *t);
 void recents_cut(struct thread *t, uint32_t frames, uint32_t skips); /* no more of the kept stack stays than so many */
 void recents_add(struct thread *t, uintptr_t class_id, const struct class_info *c, struct wire_site *site, uintptr_t innermost);
-/* In a garbage collection. note: of the sites of those that have come since the last one, which may change before the next one ends. */
+/* Called in a garbage collection: note gets the sites of the kept stacks that were met since the collection before, whose counts may
+ * go on changing until the next one. Stacks that were not met are forgotten. */
 void recents_note(struct thread *t, void (*note)(uint32_t site));
 
 #endif

@@ -185,7 +185,7 @@ func (l *Limit) places(now, before *measured, b *Budget) ([]Place, error) {
 		return l.grown(n, sums, now, before, b)
 	}
 	maps.DeleteFunc(sums, func(_ analysis.Place, sum *placeSum[session.TypeID, session.FunctionID]) bool {
-		return sum.sampled.IsFew() // whose value nobody knows
+		return sum.sampled.IsFew() // too few samples to say which place has most
 	})
 	list := slices.SortedFunc(maps.Keys(sums), func(a, b analysis.Place) int {
 		return cmp.Or(cmp.Compare(sums[b].value, sums[a].value), cmp.Compare(a.Function, b.Function),
