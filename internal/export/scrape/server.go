@@ -19,7 +19,7 @@ import (
 
 	"github.com/clrprof/clrprof/internal/analysis"
 	"github.com/clrprof/clrprof/internal/export/pprof"
-	"github.com/clrprof/clrprof/internal/present/web"
+	"github.com/clrprof/clrprof/internal/present/origin"
 	"github.com/clrprof/clrprof/internal/printable"
 	"github.com/clrprof/clrprof/internal/session"
 )
@@ -123,10 +123,10 @@ func (s *Server) admit(w http.ResponseWriter, r *http.Request) error {
 			w.Header().Set("WWW-Authenticate", "Bearer")
 			return fail(http.StatusUnauthorized, "this server needs the token of --http-token-file: Authorization: Bearer TOKEN")
 		}
-	case s.options.Listen != "" && !web.IsFor(s.options.Listen, r.Host):
+	case s.options.Listen != "" && !origin.IsFor(s.options.Listen, r.Host):
 		return fail(http.StatusForbidden, "this is not the address that clrprof listens on: use http://%s%s",
 			s.options.Listen, Root)
-	case !web.IsSameSite(r):
+	case !origin.IsSameSite(r):
 		return fail(http.StatusForbidden, "the request came from a page of another site")
 	}
 	if r.Method != http.MethodGet {

@@ -14,6 +14,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/clrprof/clrprof/internal/present/origin"
 	"github.com/clrprof/clrprof/internal/present/report"
 	"github.com/clrprof/clrprof/internal/session"
 )
@@ -186,7 +187,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		h.Set(name, value)
 	}
 	switch {
-	case !IsFor(s.listen, r.Host):
+	case !origin.IsFor(s.listen, r.Host):
 		refuse(w, "This is not the address that clrprof listens on.")
 	case !isOwnRequest(r):
 		refuse(w, "The request came from another page.")
@@ -285,4 +286,10 @@ const headerTimeout = 10 * time.Second
 // HTTP makes the server that listens.
 func (s *Server) HTTP() *http.Server {
 	return &http.Server{Handler: s, ReadHeaderTimeout: headerTimeout}
+}
+
+// isOwnRequest reports whether a request is the page's own, or the user's who opens it. A link to the page may stand on
+// any page.
+func isOwnRequest(r *http.Request) bool {
+	return origin.IsSameSite(r) || r.URL.Path == "/" && r.Method == http.MethodGet && origin.IsSameOrigin(r)
 }

@@ -1,4 +1,6 @@
-package web
+// Package origin tells requests that are meant for a local server from those that a page of another site has made a
+// browser send.
+package origin
 
 import (
 	"net"
@@ -33,21 +35,15 @@ func IsFor(listen, host string) bool {
 
 // IsSameSite reports whether a request comes from no page, or from one of this server.
 func IsSameSite(r *http.Request) bool {
-	return isSameOrigin(r) && slices.Contains([]string{"", "same-origin", "none"}, r.Header.Get("Sec-Fetch-Site"))
+	return IsSameOrigin(r) && slices.Contains([]string{"", "same-origin", "none"}, r.Header.Get("Sec-Fetch-Site"))
 }
 
-// isSameOrigin reports whether a request names no origin, or this server's.
-func isSameOrigin(r *http.Request) bool {
+// IsSameOrigin reports whether a request names no origin, or this server's.
+func IsSameOrigin(r *http.Request) bool {
 	origin := r.Header.Get("Origin")
 	if origin == "" {
 		return true
 	}
 	u, err := url.Parse(origin)
 	return err == nil && u.Host == r.Host
-}
-
-// isOwnRequest reports whether a request is the page's own, or the user's who opens it. A link to the page may stand on
-// any page.
-func isOwnRequest(r *http.Request) bool {
-	return IsSameSite(r) || r.URL.Path == "/" && r.Method == http.MethodGet && isSameOrigin(r)
 }
