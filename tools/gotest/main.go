@@ -83,6 +83,7 @@ func run(args []string, w io.Writer) (int, error) {
 	if *skips != "" && s.printForbidden(w, allowed) {
 		code = max(code, 1)
 	}
+	s.printFailed(w)
 	s.printBusy(w)
 	s.printCounts(w)
 	return code, nil
@@ -131,6 +132,7 @@ func (s *summary) run(args []string, w io.Writer) (int, error) {
 // summary collects what tests print until it is known how they end.
 type summary struct {
 	output   map[string][]string // of tests that run, by package and test
+	failed   []failure           // in the order in which they ended
 	skipped  map[string][]string // tests by reason
 	left     map[string]bool     // packages and tests that the quick suite left out
 	took     map[string]float64  // seconds of a test, that of its parts which have none
@@ -169,6 +171,8 @@ func (s *summary) line(w io.Writer, line []byte) {
 	case "fail":
 		if e.Test == "" {
 			s.printUnended(w, e.Package)
+		} else {
+			s.failed = append(s.failed, failure{key, s.output[key]})
 		}
 		s.printOutput(w, key)
 	case "skip":
@@ -205,6 +209,7 @@ func (s *summary) printUnended(w io.Writer, pkg string) {
 		said := s.output[key]
 		if test, of := strings.CutPrefix(key, pkg+" "); of && !strings.HasPrefix(said[len(said)-1], "=== PAUSE") {
 			fmt.Fprintf(w, "--- not ended: %s\n", test)
+			s.failed = append(s.failed, failure{key + " did not end", said})
 			s.printOutput(w, key)
 		}
 	}
@@ -251,6 +256,37 @@ func (s *summary) print(w io.Writer) {
 	for _, why := range slices.Sorted(maps.Keys(s.skipped)) {
 		tests := s.skipped[why]
 		fmt.Fprintf(w, "skipped: %s\n    %s\n", why, strings.Join(tests, " "))
+	}
+}
+
+// failure is a test that failed, with what it printed.
+type failure struct {
+	test string
+	said []string
+}
+
+// Of each of the first failures, the first and last lines are printed again: a reader of a log of continuous integration
+// often has nothing but its end.
+const failuresAgain, linesAgain = 20, 15
+
+// printFailed prints again what failed tests said, shortened: without parts that passed, and without the middle.
+func (s *summary) printFailed(w io.Writer) {
+	for i, f := range s.failed {
+		if i == failuresAgain {
+			fmt.Fprintf(w, "failed: %d more\n", len(s.failed)-i)
+			break
+		}
+		said := slices.DeleteFunc(slices.Clone(f.said), func(line string) bool {
+			line = strings.TrimSpace(line)
+			return line == "" || strings.HasSuffix(line, ": ok") || strings.HasPrefix(line, "=== ") ||
+				strings.HasPrefix(line, "--- ")
+		})
+		if left := len(said) - 2*linesAgain; left > 0 {
+			said = slices.Replace(said, linesAgain, len(said)-linesAgain, fmt.Sprintf("    … %d lines …\n", left))
+		}
+		if len(said) > 0 { // else only its parts said anything
+			fmt.Fprintf(w, "failed: %s\n%s", f.test, strings.Join(said, ""))
+		}
 	}
 }
 

@@ -46,12 +46,14 @@ no event
 	s.line(&b, []byte(`{"Action":"skip","Package":"p","Test":"L/x"}`))
 	s.whole, s.busy = 20*time.Second, 25*time.Second
 	s.print(&b)
+	s.printFailed(&b)
 	s.printBusy(&b)
 	s.printCounts(&b)
 	want := "x.go:1: no\n    b_test.go:8: wrong\n--- FAIL: B (0.00s)\nno event\nFAIL\tp\t0.1s\n" +
 		"--- not ended: F\ngoroutine 7 [select]:\n" +
 		"slowest, in seconds, parts that ran at the same time one after the other:\n     7.0 p E\n     5.5 p " +
 		"D\nskipped: needs an SDK: none\n    A\n" +
+		"failed: p B\n    b_test.go:8: wrong\nfailed: p F did not end\ngoroutine 7 [select]:\n" +
 		fmt.Sprintf("all took 20 s, and 25 s of processor time: 1.2 of %d processors were busy\n", runtime.NumCPU()) +
 		"5 tests and parts of tests passed, 2 failed, 2 were skipped; 1 packages\n" +
 		"1 tests are left to make test-all, which also runs all cases of those of which one was drawn\n"
@@ -92,5 +94,24 @@ func TestSkips(t *testing.T) {
 		if _, err := readSkips(path); err == nil {
 			t.Errorf("%q is no error", text)
 		}
+	}
+}
+
+// TestFailedAgain: what failed tests said is printed again, bounded, without what says that something passed.
+func TestFailedAgain(t *testing.T) {
+	s := newSummary()
+	said := []string{"=== RUN   A\n", "    a_test.go:1: exit status 1\n", "  first: ok\n"}
+	for i := range 2*linesAgain + 4 {
+		said = append(said, fmt.Sprintf("line %d\n", i))
+	}
+	for range failuresAgain + 2 {
+		s.failed = append(s.failed, failure{"p A", said})
+	}
+	var b bytes.Buffer
+	s.printFailed(&b)
+	lines := strings.Split(b.String(), "\n")
+	if want := failuresAgain*(2*linesAgain+2) + 2; len(lines) != want || lines[1] != "    a_test.go:1: exit status 1" ||
+		lines[2] != "line 0" || lines[linesAgain+1] != "    … 5 lines …" || lines[want-2] != "failed: 2 more" {
+		t.Errorf("%d lines, want %d: %s", len(lines), want, b.String())
 	}
 }
