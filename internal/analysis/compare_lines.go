@@ -20,14 +20,14 @@ type comparedLine struct {
 //
 // A line is named by its function and how far it is from the function's first line. If a function was written anew that
 // says nothing. So its lines are also compared by what they do: which types are allocated there, and which functions
-// called. If in the order of the source more lines do the same than at the same distance, the lines have moved: lines
-// that do the same are matched. Lines between two matched ones are matched, as changed, if a part of what they do is
-// the same, or if they are as far from one of the two. All other lines of the function are new, or gone. In modules
-// that are the same build no line has moved.
+// called. If in the order of the source more lines do the same, or more of it, than at the same distance, the lines
+// have moved: lines that do the same are matched. Lines between two matched ones are matched, as changed, if a part of
+// what they do is the same, or if they are as far from one of the two. All other lines of the function are new, or
+// gone. In modules that are the same build no line has moved.
 func alignLines(all []*comparedSource) error {
 	anew := rebuilt(all)
 	first, done := all[0], &doings{}
-	theirs := map[string][]comparedLine{} // by the function's key: of one process
+	var theirs map[string][]comparedLine // by the function's key
 	for i, v := range all {
 		v.moved = make([]bool, len(v.data.Lines))
 		if len(anew) == 0 {
@@ -37,14 +37,14 @@ func alignLines(all []*comparedSource) error {
 		if err != nil {
 			return err
 		}
-		for at, lines := range v.linesByFunction(anew, v.whatLinesDo(d, anew, done), done) {
-			key := v.keys.Function(int(at))
-			others := theirs[key]
-			switch {
-			case i > 0 && len(others) > 0:
-				v.align(lines, first, others, done)
-			case i == 0 && (others == nil || lines[0].at[0] < others[0].at[0]):
-				theirs[key] = lines
+		lines := v.linesByFunction(anew, v.whatLinesDo(d, anew, done), done)
+		if i == 0 {
+			theirs = lines
+			continue
+		}
+		for key, mine := range lines {
+			if others := theirs[key]; len(others) > 0 {
+				v.align(mine, first, others, done)
 			}
 		}
 	}
@@ -73,21 +73,23 @@ func rebuilt(all []*comparedSource) map[string]bool {
 	return out
 }
 
-// linesByFunction returns the lines of functions of some modules, with what they do, by position, in the order of the
-// source.
-func (v *comparedSource) linesByFunction(of map[string]bool, does []int32, n *doings) map[int32][]comparedLine {
+// linesByFunction returns the lines of functions of some modules, with what they do, by the function's key, in the
+// order of the source. What functions of one key do in several processes is together, so that the lines of a session
+// are aligned with all of another one at once.
+func (v *comparedSource) linesByFunction(of map[string]bool, does []int32, n *doings) map[string][]comparedLine {
 	d := v.data
-	points := map[int32][]comparedLine{}
+	points := map[string][]comparedLine{}
 	for i := range d.Lines {
 		l := &d.Lines[i]
 		pos, ok := v.functions.find(l.Function)
 		if !ok || pos < 0 || !of[v.moduleName(d.Functions[pos].Module)] {
 			continue
 		}
-		points[pos] = append(points[pos], comparedLine{[]int32{int32(i)}, l.LineBegin - d.Functions[pos].Line, does[i]})
+		key := v.keys.Function(int(pos))
+		points[key] = append(points[key], comparedLine{[]int32{int32(i)}, l.LineBegin - d.Functions[pos].Line, does[i]})
 	}
-	out := map[int32][]comparedLine{}
-	for pos, of := range points {
+	out := map[string][]comparedLine{}
+	for key, of := range points {
 		slices.SortStableFunc(of, func(a, b comparedLine) int { return cmp.Compare(a.distance, b.distance) })
 		lines := of[:0]
 		for _, p := range of {
@@ -98,7 +100,7 @@ func (v *comparedSource) linesByFunction(of map[string]bool, does []int32, n *do
 				lines = append(lines, p)
 			}
 		}
-		out[pos] = lines
+		out[key] = lines
 	}
 	return out
 }
@@ -232,17 +234,8 @@ func (v *comparedSource) align(mine []comparedLine, other *comparedSource, their
 	if len(mine)*len(theirs) > mostAligned {
 		return
 	}
-	at, stay := map[int64]int{}, 0
-	for i, l := range theirs {
-		at[l.distance] = i
-	}
-	for _, l := range mine {
-		if i, ok := at[l.distance]; ok && theirs[i].does == l.does && l.does != 0 {
-			stay++
-		}
-	}
-	pairs := commonLines(mine, theirs)
-	if len(pairs) <= stay {
+	pairs, moved := movedLines(mine, theirs, n)
+	if !moved {
 		return
 	}
 	for _, l := range mine { // what is not matched is no line of the other session
@@ -250,7 +243,7 @@ func (v *comparedSource) align(mine []comparedLine, other *comparedSource, their
 			v.keys.lines[p] += " (was)"
 		}
 	}
-	for _, p := range changedLines(mine, theirs, pairs, n) {
+	for _, p := range pairs {
 		l, o := mine[p[0]], theirs[p[1]]
 		for _, p := range l.at {
 			v.keys.lines[p], v.moved[p] = other.keys.lines[o.at[0]], v.moved[p] || l.distance != o.distance
@@ -261,20 +254,47 @@ func (v *comparedSource) align(mine []comparedLine, other *comparedSource, their
 	}
 }
 
-// commonLines returns the positions of a longest sequence of lines, in their order, that do the same in both lists.
-func commonLines(a, b []comparedLine) [][2]int {
-	return heaviestPairs(len(a), len(b), func(i, j int) int32 {
-		if a[i].does == b[j].does && a[i].does != 0 {
-			return 1
+// movedLines returns the pairs of positions of lines that are the same one, and whether they do more of the same than
+// the lines at the same distance: more of them exactly the same, or as many and more in parts. In a function where no
+// line does exactly what it did, only the parts tell that lines have moved.
+func movedLines(mine, theirs []comparedLine, n *doings) (pairs [][2]int, moved bool) {
+	does, did := n.codesOf(mine), n.codesOf(theirs)
+	exactly := int64(1) // more than all parts together
+	for _, codes := range does {
+		exactly += int64(len(codes))
+	}
+	alike := func(i, j int) int64 {
+		if mine[i].does == theirs[j].does && mine[i].does != 0 {
+			return exactly
 		}
-		return 0
-	})
+		return int64(shared(does[i], did[j]))
+	}
+	at, stay := map[int64]int{}, int64(0)
+	for i, l := range theirs {
+		at[l.distance] = i
+	}
+	for i, l := range mine {
+		if j, ok := at[l.distance]; ok {
+			stay += alike(i, j)
+		}
+	}
+	most, all := heaviestPairs(len(mine), len(theirs), alike), int64(0)
+	same := most[:0:0]
+	for _, p := range most {
+		weight := alike(p[0], p[1])
+		if all += weight; weight == exactly {
+			same = append(same, p)
+		}
+	}
+	if all <= stay {
+		return nil, false
+	}
+	return changedLines(mine, theirs, same, alike), true
 }
 
 // changedLines returns pairs of lines that do the same, and between them those of lines that were changed.
-func changedLines(a, b []comparedLine, same [][2]int, n *doings) [][2]int {
+func changedLines(a, b []comparedLine, same [][2]int, alike func(i, j int) int64) [][2]int {
 	var out [][2]int
-	does, did := n.codesOf(a), n.codesOf(b)
 	begin, shifts := [2]int{}, []int64{0} // a function begins at its first line in both
 	for at := range len(same) + 1 {
 		end, next := [2]int{len(a), len(b)}, shifts[:1]
@@ -283,9 +303,10 @@ func changedLines(a, b []comparedLine, same [][2]int, n *doings) [][2]int {
 			next = []int64{a[end[0]].distance - b[end[1]].distance}
 		}
 		between := slices.Concat(shifts, next)
-		for _, p := range heaviestPairs(end[0]-begin[0], end[1]-begin[1], func(i, j int) int32 {
+		several := int64(end[0]-begin[0]) + 1 // more than all that are only as far
+		for _, p := range heaviestPairs(end[0]-begin[0], end[1]-begin[1], func(i, j int) int64 {
 			i, j = begin[0]+i, begin[1]+j
-			weight := 2 * shared(does[i], did[j])
+			weight := several * alike(i, j)
 			if slices.Contains(between, a[i].distance-b[j].distance) {
 				weight++
 			}
@@ -302,12 +323,12 @@ func changedLines(a, b []comparedLine, same [][2]int, n *doings) [][2]int {
 
 // heaviestPairs matches two lists without changing their order: it returns the pairs of positions whose weights have
 // the greatest sum. Positions of weight 0 are never matched.
-func heaviestPairs(a, b int, weight func(i, j int) int32) [][2]int {
+func heaviestPairs(a, b int, weight func(i, j int) int64) [][2]int {
 	if a == 0 || b == 0 {
 		return nil
 	}
 	width := b + 1
-	sum := make([]int32, (a+1)*width)
+	sum := make([]int64, (a+1)*width)
 	for i := a - 1; i >= 0; i-- {
 		for j := b - 1; j >= 0; j-- {
 			sum[i*width+j] = max(sum[(i+1)*width+j], sum[i*width+j+1])

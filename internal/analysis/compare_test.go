@@ -195,12 +195,15 @@ func TestCompareMovedLines(t *testing.T) {
 			[]string{"0 -> 13: +200", "11 -> 0: -100", "12 -> 12: -100"}},
 		"as many where they were": {linesBuild("1", at(d, 14, 0)), linesBuild("2", a, at(d, 14, 0)),
 			[]string{"0 -> 11: +100"}},
+		"no line as it was": {linesBuild("1", at(a, 15, 0), at(b, 15, 0), at(c, 17, 0)), linesBuild("2",
+			lineSum{11, "N", 50}, at(a, 12, 0), lineSum{12, "M", 5}, at(c, 14, 0), lineSum{14, "M", 5}),
+			[]string{"0 -> 11: +50", "15 -> 12 moved: -195", "17 -> 14 moved: +5"}},
 		"another type": {linesBuild("1", a, b), linesBuild("2", a, lineSum{12, "N", 240}), []string{"12 -> 12: +40"}},
 	} {
 		for _, view := range []string{"lines", "sites"} {
 			t.Run(name+" "+view, func(t *testing.T) {
 				if view == "sites" && slices.Contains([]string{"another type", "the same build", "more on two lines of several",
-					"a line before, and others changed"}, name) {
+					"a line before, and others changed", "no line as it was"}, name) {
 					t.Skip("the sites are others")
 				}
 				var got []string
