@@ -142,6 +142,26 @@ func (s *Session) FirstMarks(from, to q.Nanoseconds, of []ProcessID, most int) (
 	return list, all, s.explain(err)
 }
 
+// fewMarks are looked through in some 20 ms: an index of so few is not worth its bytes.
+const fewMarks = 100_000
+
+// indexMarks makes the order of time of many marks known, so that the first ones are found without looking at all.
+func (w *Writer) indexMarks() error {
+	stmt, err := w.conn.Prepare("SELECT count(*) FROM (SELECT 1 FROM mark LIMIT ?)")
+	if err != nil {
+		return w.explain(fmt.Errorf("counting marks: %w", err))
+	}
+	stmt.BindInt64(1, fewMarks+1)
+	n, err := sqlitex.ResultInt64(stmt)
+	if err == nil && n > fewMarks {
+		err = sqlitex.ExecuteTransient(w.conn, "CREATE INDEX IF NOT EXISTS mark_time ON mark (time_ns)", nil)
+	}
+	if err != nil {
+		return w.explain(fmt.Errorf("ordering marks: %w", err))
+	}
+	return nil
+}
+
 // ReplacePauses adds rows, or replaces those with the same id.
 func (w *Writer) ReplacePauses(rows []Pause) error { return put(w, replace, pauseTable, rows) }
 

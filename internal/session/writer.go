@@ -446,6 +446,11 @@ func (w *Writer) SetState(state State) error {
 		if slices.Index(stateOrder, state) < slices.Index(stateOrder, now) {
 			return w.explain(fmt.Errorf("state cannot go from %s back to %s", now, state))
 		}
+		if state == Complete {
+			if err := w.indexMarks(); err != nil {
+				return err
+			}
+		}
 		return w.setInfo(KeyState, string(state))
 	})
 }

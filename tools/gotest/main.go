@@ -265,8 +265,8 @@ type failure struct {
 	said []string
 }
 
-// Of each of the first failures, the first and last lines are printed again: a reader of a log of continuous integration
-// often has nothing but its end.
+// Of each of the first failures, the first and last lines are printed again: a reader of a log of continuous
+// integration often has nothing but its end.
 const failuresAgain, linesAgain = 20, 15
 
 // printFailed prints again what failed tests said, shortened: without parts that passed, and without the middle.
