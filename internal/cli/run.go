@@ -414,7 +414,7 @@ func (r *runFlags) finish(e *environment, n *notes, res collect.Result) error {
 func (r *runFlags) summarize(e *environment, n *notes, path string) error {
 	if r.noReport {
 		n.say("session %s", path)
-		if !r.time {
+		if !r.time && len(r.plan.include)+len(r.plan.exclude) == 0 {
 			return nil
 		}
 	}
@@ -450,7 +450,8 @@ func (r *runFlags) summarize(e *environment, n *notes, path string) error {
 	return written(writeSummary(e.stderr, summary, asText, layout))
 }
 
-// sayNothing says why a recording of calls has none, which would otherwise be seen only when somebody looks at it.
+// sayNothing says why a recording of calls has none, or why no object is of a function, which would otherwise be seen
+// only when somebody looks at it.
 func sayNothing(n *notes, src *analysis.Source) error {
 	why, err := report.Nothing(src)
 	if err != nil {

@@ -144,7 +144,7 @@ func Run(o Options) (Result, error) {
 			o.Opened(res.Path)
 		}
 		_ = directory.SetSession(res.Path) // without it others must know the path
-		err = record(o, w, directory.Files(), start, file, command{target}, traced, &res)
+		err = record(o, w, directory.Files(), start, file, command{target, directory.Path}, traced, &res)
 	} else {
 		err = fmt.Errorf("%w: %w", ErrWrite, err)
 	}
@@ -167,7 +167,10 @@ type subject interface {
 }
 
 // command is a target that clrprof has started.
-type command struct{ *launch.Target }
+type command struct {
+	*launch.Target
+	arenas string // the directory in which the agents below it make their arenas
+}
 
 // ExitCode is that of the command.
 func (c command) ExitCode() (int, bool) { return c.Target.ExitCode(), true }
@@ -176,7 +179,7 @@ func (c command) ExitCode() (int, bool) { return c.Target.ExitCode(), true }
 func (command) LetGo(*arena.Control) error { return nil }
 
 // Prepare has the recorder look for processes below the command.
-func (c command) Prepare(r *Recorder) { r.lookout = newLookout(c.PID()) }
+func (c command) Prepare(r *Recorder) { r.lookout = newLookout(c.PID(), c.arenas) }
 
 // wait waits for the target to end or for the user not to want to wait any more.
 func (res *Result) wait(t *launch.Target, stop <-chan struct{}) {

@@ -25,7 +25,8 @@ import (
 // end after some milliseconds.
 //
 // Idea: the kernel says when somebody opens the runtime's library (inotify), which each .NET process does when it
-// starts; then the processes below the command are looked at. What has no such file, a program in a single file, or
+// starts; then the processes below the command are looked at. So are they when an agent makes its arena: what its
+// runtime is, a process that this one starts most likely has too. What has no such file, a program in a single file, or
 // a runtime that nobody knew of, is found by a look now and then. What is seen: processes whose parents, up to the
 // command, were alive at some look.
 type lookout struct {
@@ -59,12 +60,13 @@ const (
 	agentPatience quantity.Nanoseconds = 30 * second
 )
 
-// newLookout looks at what is below a command until it is closed.
-func newLookout(command int) *lookout {
+// newLookout looks at what is below a command until it is closed. Agents make their arenas in a directory.
+func newLookout(command int, arenas string) *lookout {
 	l := &lookout{command: command, stop: make(chan struct{}), ended: make(chan struct{}), below: map[identity]bool{},
 		addresses: map[string]int{}, watched: map[string]bool{}, found: map[identity]*unseen{}}
 	if fd, err := unix.InotifyInit1(unix.IN_CLOEXEC | unix.IN_NONBLOCK); err == nil {
 		l.opened = os.NewFile(uintptr(fd), "inotify")
+		_, _ = unix.InotifyAddWatch(fd, arenas, unix.IN_CREATE) // else the first look at a runtime comes later
 	}
 	for _, path := range running.Installed() {
 		l.watch(path)

@@ -150,13 +150,15 @@ func (b *builder) noteNone(what, option, flags string) error {
 }
 
 // noteThreads says which threads are listed: of the others the session knows nothing.
-func (b *builder) noteThreads() {
-	did := "allocated"
+func (b *builder) noteThreads() { b.note(NoteThreads, b.threadsDid()) }
+
+// threadsDid is what each thread did that is listed and counted.
+func (c *context) threadsDid() string {
 	switch {
-	case b.hasTime() && b.hasMemory():
-		did = "allocated or made recorded calls"
-	case b.hasTime():
-		did = "made recorded calls"
+	case c.hasTime() && c.hasMemory():
+		return "allocated or made recorded calls"
+	case c.hasTime():
+		return "made recorded calls"
 	}
-	b.note(NoteThreads, did)
+	return "allocated"
 }

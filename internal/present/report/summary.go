@@ -21,7 +21,8 @@ type Summary struct {
 	Command   []string          // that was profiled; nil: it is not known
 	Duration  q.Nanoseconds     // of the recording, 0: it is not known
 	Processes []session.Process // of the session
-	Threads   q.Count           // of all of these
+	Threads   q.Count           // of all of these: those that did something
+	Did       string            // what each of the threads did
 	HasMemory bool              // allocations were counted
 	Estimated bool              // or sampled: Amount.Sampled
 	Notes     []Note
@@ -159,7 +160,7 @@ func summarize(c *context, o Options) (*Summary, error) {
 		}
 		o.Top = top
 	}
-	s := &Summary{context: c, Path: src.Session().Path(), Processes: c.processes.list, Threads: c.threadCount(0),
+	s := &Summary{context: c, Path: src.Session().Path(), Processes: c.processes.list, Threads: c.threadCount(0), Did: c.threadsDid(),
 		HasMemory: c.hasMemory(), Total: c.shown, Estimated: src.HasEstimates()}
 	for _, step := range []func() error{
 		s.readInfo,

@@ -293,6 +293,9 @@ func Facts(of *report.Summary) [][2]string {
 	return out
 }
 
+// threads are how many threads are counted, and for what: of the others the session knows nothing.
+func (s summary) threads() string { return counted(s.Threads, "thread") + " that " + s.Did }
+
 // facts calls fact for each line that a summary begins with.
 func (s summary) facts(fact func(key, format string, args ...any)) {
 	fact("session", "%s", s.Path)
@@ -307,10 +310,9 @@ func (s summary) facts(fact func(key, format string, args ...any)) {
 	}
 	if n := len(s.Processes); n == 1 {
 		p := &s.Processes[0]
-		fact("process", "%d %s, runtime %s, %s, %s", p.PID, p.Name, p.RuntimeVersion, counted(s.Threads, "thread"),
-			p.EndState)
+		fact("process", "%d %s, runtime %s, %s, %s", p.PID, p.Name, p.RuntimeVersion, s.threads(), p.EndState)
 	} else {
-		fact("processes", "%d, with %s", n, counted(s.Threads, "thread"))
+		fact("processes", "%d, with %s", n, s.threads())
 	}
 	if code := s.userCode(); code != "" {
 		fact("your code", "%s", code)
