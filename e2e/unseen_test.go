@@ -4,6 +4,7 @@ import (
 	"os"
 	"os/exec"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -26,6 +27,7 @@ func TestUnseen(t *testing.T) {
 		root                 bool
 	}{
 		{"cleared", "", "no_variables", false},
+		{"elsewhere", "", "no_variables", false}, // where nobody knows of a runtime
 		{"env", `env -i DOTNET_ROOT="$DOTNET_ROOT" "$@"; "$@" >/dev/null`, "no_variables", false},
 		{"forbidden", `DOTNET_EnableDiagnostics=0 "$@"; "$@" >/dev/null`, "not_loaded", false},
 		{"sandbox", `unshare -m sh -c 'mount -t tmpfs none /dev/shm; "$@"' sh "$@"; "$@" >/dev/null`, "no_folder", true},
@@ -39,6 +41,9 @@ func TestUnseen(t *testing.T) {
 				cmd := runtime.Command(target)
 				if of.script != "" {
 					cmd = shell(runtime, of.script)
+				}
+				if of.name == "elsewhere" {
+					cmd.Env = slices.DeleteFunc(cmd.Env, func(s string) bool { return strings.HasPrefix(s, "DOTNET_ROOT") })
 				}
 				r := record(t, cmd, "--memory")
 				said := regexp.MustCompile(`child 1000 (\d+)`).FindStringSubmatch(r.stdout)

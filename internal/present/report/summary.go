@@ -160,8 +160,8 @@ func summarize(c *context, o Options) (*Summary, error) {
 		}
 		o.Top = top
 	}
-	s := &Summary{context: c, Path: src.Session().Path(), Processes: c.processes.list, Threads: c.threadCount(0), Did: c.threadsDid(),
-		HasMemory: c.hasMemory(), Total: c.shown, Estimated: src.HasEstimates()}
+	s := &Summary{context: c, Path: src.Session().Path(), Processes: c.processes.list, Threads: c.threadCount(0),
+		Did: c.threadsDid(), HasMemory: c.hasMemory(), Total: c.shown, Estimated: src.HasEstimates()}
 	for _, step := range []func() error{
 		s.readInfo,
 		func() (err error) { s.Notes, err = c.notes(); return },
