@@ -189,13 +189,9 @@ func (a *attachFlags) recordOnce(ctx context.Context, pid int, r scrape.Request)
 	case err != nil:
 		return nil, errors.Join(err, discard(res.Kept))
 	case ctx.Err() != nil:
-		return nil, ctx.Err()
+		return nil, errors.Join(ctx.Err(), res.Session.Close())
 	}
-	w, err := session.Edit(res.Path)
-	if err != nil {
-		return nil, err
-	}
-	if err := errors.Join(resolve(quiet, w, a.names), w.Close()); err != nil {
+	if err := errors.Join(resolve(quiet, res.Session, a.names), res.Session.Close()); err != nil {
 		return nil, err
 	}
 	s, err := session.Open(res.Path)

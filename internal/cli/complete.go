@@ -30,18 +30,14 @@ type made struct {
 }
 
 // complete brings a recorded session to its last state: names and lines, then the derived tables. It is right to
-// call for a session in any state but recording.
-func complete(n *notes, path string, of made) error {
+// call for a session in any state but recording. The session stays open.
+func complete(n *notes, w *session.Writer, of made) error {
 	// What the recording kept is of no more use, but by itself Go would look only after the heap had grown by what is
 	// read now. Where it kept little, that is little, too.
+	w.ReleaseChunks()
 	if liveHeap() > spareRoom {
 		runtime.GC()
 	}
-	w, err := session.Edit(path)
-	if err != nil {
-		return err
-	}
-	defer w.Close()
 	state, err := w.State()
 	if err != nil {
 		return err
@@ -60,7 +56,7 @@ func complete(n *notes, path string, of made) error {
 		}
 	}
 	n.clear()
-	return w.Close()
+	return nil
 }
 
 // resolve stores names and lines: those that are known, or else it finds them.
@@ -212,7 +208,7 @@ func newRecoverCommand(e *environment) *cobra.Command {
 			if err != nil {
 				return exit(exitUnwritable, fmt.Errorf("recover: %w", err))
 			}
-			defer found.Claim.Release()
+			defer found.Session.Close()
 			n := newNotes(e.stderr)
 			n.startWork()
 			if found.Running {
@@ -223,12 +219,14 @@ func newRecoverCommand(e *environment) *cobra.Command {
 				n.say("%s: the session has what can be read of it; clrprof report %s losses says what "+
 					"cannot, and %s is kept", processes, output, args[0])
 			}
-			if err := complete(n, output, made{counted: found.Sums}); err != nil {
+			if err := complete(n, found.Session, made{counted: found.Sums}); err != nil {
 				return exit(exitUnwritable, fmt.Errorf("completing the session %s: %w", output, err))
 			}
-			_ = found.Claim.Release() // as for a run
+			if err := found.Session.ReleaseClaim(); err != nil {
+				return exit(exitUnwritable, fmt.Errorf("completing the session %s: %w", output, err))
+			}
 			n.say("session %s", output)
-			return recoverTrace(n, output, found, force)
+			return recoverTrace(n, found, force)
 		},
 	}
 	cmd.Flags().StringVarP(&output, "output", "o", "", "the session file")

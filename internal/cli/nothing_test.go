@@ -2,6 +2,7 @@ package cli
 
 import (
 	"bytes"
+	"errors"
 	"path/filepath"
 	"testing"
 
@@ -55,7 +56,11 @@ func TestNothingWithoutReport(t *testing.T) {
 		if c.options != "" {
 			r.plan.include = []string{"given.*"} // which decides only whether the session is looked at
 		}
-		if err := r.summarize(&environment{}, newNotes(&said), path); err != nil {
+		s, err := session.Open(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := errors.Join(r.summarize(&environment{}, newNotes(&said), s), s.Close()); err != nil {
 			t.Fatal(err)
 		}
 		if want := "clrprof: session " + path + "\n" + c.want; said.String() != want {

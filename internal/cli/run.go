@@ -339,7 +339,10 @@ func (r *runFlags) leave(res collect.Result) {
 	if r.own != nil {
 		r.own.close()
 	}
-	_ = res.Claim.Release() // what could go wrong with closing a file that nothing was written to harms nobody
+	if res.Session != nil {
+		// What could go wrong with closing a file that nothing was written to harms nobody.
+		_ = res.Session.ReleaseClaim()
+	}
 }
 
 // survive makes a signal that would end clrprof do nothing: the call that caused it fails with an error that says
@@ -399,30 +402,30 @@ func (r *runFlags) failed(n *notes, res collect.Result, command []string, err er
 
 // finish resolves names, derives the sums, writes the call trace and prints the summary.
 func (r *runFlags) finish(e *environment, n *notes, res collect.Result) error {
-	path := res.Path
-	err := complete(n, path, made{res.Sums, r.names})
+	w := res.Session
+	defer w.Close() // all was written before
+	err := complete(n, w, made{res.Sums, r.names})
 	r.leave(res)
 	if err = errors.Join(err, res.Unremoved); err != nil {
-		return exit(exitUnwritable, fmt.Errorf("completing the session %s: %w", path, err))
+		return exit(exitUnwritable, fmt.Errorf("completing the session %s: %w", res.Path, err))
 	}
-	if err := r.summarize(e, n, path); err != nil || r.trace.path == "" {
+	s, err := w.Reader()
+	if err != nil {
+		return readError(err)
+	}
+	if err := r.summarize(e, n, s); err != nil || r.trace.path == "" {
 		return err
 	}
-	return writeTrace(n, path, res.Trace, res.TraceErr, r.force)
+	return writeTrace(n, s, res.Trace, res.TraceErr, r.force)
 }
 
-func (r *runFlags) summarize(e *environment, n *notes, path string) error {
+func (r *runFlags) summarize(e *environment, n *notes, s *session.Session) error {
 	if r.noReport {
-		n.say("session %s", path)
+		n.say("session %s", s.Path())
 		if !r.time && len(r.plan.include)+len(r.plan.exclude) == 0 {
 			return nil
 		}
 	}
-	s, err := session.Open(path)
-	if err != nil {
-		return readError(err)
-	}
-	defer s.Close()
 	src, err := analysis.Open(s, analysis.Selection{})
 	if err != nil {
 		return readError(err)

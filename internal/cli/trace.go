@@ -95,7 +95,7 @@ func (x *traceFlags) options(force bool) (collect.Trace, error) {
 }
 
 // writeTrace writes a trace when its session is complete, and removes the events. Without a trace it does nothing.
-func writeTrace(n *notes, sessionPath string, r *calltrace.Recorded, recorded error, force bool) error {
+func writeTrace(n *notes, s *session.Session, r *calltrace.Recorded, recorded error, force bool) error {
 	if r == nil {
 		return exit(exitUnwritable, recorded)
 	}
@@ -103,11 +103,6 @@ func writeTrace(n *notes, sessionPath string, r *calltrace.Recorded, recorded er
 	path := strings.TrimSuffix(events, eventsSuffix)
 	defer os.Remove(events)
 	defer r.Store.Close()
-	s, err := session.Open(sessionPath)
-	if err != nil {
-		return readError(err)
-	}
-	defer s.Close()
 	out, err := newOutput(path, force)
 	if err != nil {
 		return err
@@ -144,11 +139,15 @@ func writeTo(w io.Writer, format trace.Format, zipped bool, s *session.Session, 
 }
 
 // recoverTrace writes the trace of a run that was killed. Its session is there, whatever becomes of that.
-func recoverTrace(n *notes, sessionPath string, found collect.Recovered, force bool) error {
+func recoverTrace(n *notes, found collect.Recovered, force bool) error {
 	if found.Trace == nil && found.TraceErr == nil {
 		return nil
 	}
-	if err := writeTrace(n, sessionPath, found.Trace, found.TraceErr, force); err != nil {
+	s, err := found.Session.Reader()
+	if err != nil {
+		return readError(err)
+	}
+	if err := writeTrace(n, s, found.Trace, found.TraceErr, force); err != nil {
 		return exit(exitUnwritable, fmt.Errorf("the call trace of the run: %w", err))
 	}
 	return nil

@@ -91,6 +91,21 @@ func (w *Writer) PassClaim() *Claim {
 	return c
 }
 
+// ReleaseClaim says that nobody writes the session any more, before the writer is closed.
+func (w *Writer) ReleaseClaim() error { return w.PassClaim().Release() }
+
+// Reader returns the session as Open does, without opening its file again: SQLite takes some milliseconds for that.
+// Nothing can be written after it; the writer is closed when nobody reads any more.
+func (w *Writer) Reader() (*Session, error) {
+	for _, pragma := range []string{"query_only=1", "temp_store=MEMORY"} {
+		if err := sqlitex.ExecuteTransient(w.conn, "PRAGMA "+pragma, nil); err != nil {
+			return nil, w.explain(err)
+		}
+	}
+	w.places = places{keep: true}
+	return w.Session, nil
+}
+
 // Replaceable returns an error, which wraps ErrExists, if there is something at path that Create does not replace: all
 // but regular files.
 func Replaceable(path string) error {

@@ -129,8 +129,8 @@ func (a attached) await(longest time.Duration, stop <-chan struct{}, is func() b
 	return nil
 }
 
-// Attach records a process with a dormant agent until it ends or the recording does, and leaves a session in state
-// Recorded. Of Options.Launch only what limits the agent, and lifetimes, count.
+// Attach records a process with a dormant agent until it ends or the recording does, and hands over its session in
+// state Recorded. Of Options.Launch only what limits the agent, and lifetimes, count.
 func Attach(o Options, d *launch.Dormant) (Result, error) {
 	o.Steer.Detach = true
 	a := attached{d, o.Stop, o.OnRestored}

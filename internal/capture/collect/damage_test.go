@@ -43,7 +43,7 @@ func recovered(t *testing.T, arenas ...[]byte) *session.Session {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := found.Claim.Release(); err != nil {
+	if err := found.Session.Close(); err != nil {
 		t.Fatal(err)
 	}
 	s, err := session.Open(path)

@@ -80,7 +80,7 @@ type Result struct {
 	Running  bool                // the target was left running
 	coded    bool                // ExitCode is the target's
 	Kept     string              // directory of the arenas, if the session could not be written
-	Claim    *session.Claim      // of the session, which is to be completed; the caller releases it
+	Session  *session.Writer     // to be completed, in state Recorded; the caller closes it; nil: there is none
 	Unmarked []instrument.MarkAt // of Options.MarkAt: nothing was marked there
 	Requests quantity.Count      // that were marked
 	Sums     *recording.Sums     // of what the session has of times; nil: it could not be written
@@ -97,8 +97,8 @@ type Result struct {
 	Loader string
 }
 
-// Run starts the command, records it until it ends and leaves a session in state Recorded. The result is valid with
-// an error too, as far as it goes: ExitCode is the target's whenever it was started.
+// Run starts the command, records it until it ends and hands over its session in state Recorded. The result is valid
+// with an error too, as far as it goes: ExitCode is the target's whenever it was started.
 func Run(o Options) (Result, error) {
 	if err := launch.Check(o.Launch); err != nil {
 		return Result{}, err // before anything is made
@@ -477,16 +477,13 @@ func closeRecording(w *session.Writer, r *Recorder, age quantity.Nanoseconds, re
 	return nil
 }
 
-// finish closes the session; without data there is none, and data that could not be written stays where it is. What is
-// written is removed.
+// finish hands over the session, or closes it; without data there is none, and data that could not be written stays
+// where it is. What is written is removed.
 func finish(err error, w *session.Writer, d *launch.Directory, traced *tracer, res *Result) error {
-	if w != nil {
-		if err == nil {
-			res.Claim = w.PassClaim()
-		}
-		if closing := w.Close(); closing != nil && err == nil {
-			err = errors.Join(fmt.Errorf("%w: %w", ErrWrite, closing), res.Claim.Release())
-		}
+	if w != nil && err != nil {
+		_ = w.Close() // what is wrong is known
+	} else {
+		res.Session = w
 	}
 	switch {
 	case errors.Is(err, ErrNoAgent), errors.Is(err, ErrNotRecorded), errors.Is(err, ErrNoAnswer):
@@ -510,7 +507,7 @@ func finish(err error, w *session.Writer, d *launch.Directory, traced *tracer, r
 type Recovered struct {
 	Running  bool                // a process still runs, which may write to its arena: the directory is kept
 	Damaged  int                 // processes whose arenas are damaged: the directory is kept
-	Claim    *session.Claim      // of the session, which is to be completed; the caller releases it
+	Session  *session.Writer     // to be completed, in state Recorded; the caller closes it
 	Sums     *recording.Sums     // of what the session has of times
 	Trace    *calltrace.Recorded // events of calls, in a file that is the caller's from now on; nil: there is none
 	TraceErr error               // why there is none, or what was wrong
@@ -543,10 +540,9 @@ func Recover(directory, output string, force bool, facts map[string]string,
 	if err == nil && out.TraceErr == nil {
 		out.Trace, out.TraceErr = r.traced()
 	}
-	out.Running, out.Sums, out.Claim = r.Running(), r.Sums(), w.PassClaim()
-	err = errors.Join(err, r.Close(), w.Close())
-	if err != nil {
-		return Recovered{}, errors.Join(err, out.Claim.Release(), os.Remove(output))
+	out.Running, out.Sums, out.Session = r.Running(), r.Sums(), w
+	if err = errors.Join(err, r.Close()); err != nil {
+		return Recovered{}, errors.Join(err, w.Close(), os.Remove(output))
 	}
 	_ = d.RemoveSocket() // the recording is written; who makes one of that name replaces it
 	launch.RemoveAnnounced(launch.Bases())

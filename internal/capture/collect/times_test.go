@@ -726,8 +726,12 @@ func TestTimeRecover(t *testing.T) {
 		t.Fatal(err)
 	}
 	write(t, runningArena(), filepath.Join(dir, "40000000-3e8.arena"))
-	if running, err := collect.Recover(dir, path, false, nil, nil); running.Running || err != nil {
-		t.Fatal(running, err)
+	found, err := collect.Recover(dir, path, false, nil, nil)
+	if found.Running || err != nil {
+		t.Fatal(found, err)
+	}
+	if err := found.Session.Close(); err != nil {
+		t.Fatal(err)
 	}
 	s, err := session.Open(path)
 	if err != nil {
