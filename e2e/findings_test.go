@@ -15,6 +15,9 @@ var planted = []struct {
 }{
 	{"leak", "--lifetime --snapshot end", []string{"are alive", "of type byte[]", "Sessions.Open Program.cs:",
 		"the static field Sessions.All retains", "rule only-grows)"}},
+	{"bag", "--lifetime --snapshot end", []string{"of the heap at its snapshot (3.", "is held by several together, through " +
+		"ConcurrentBag<byte[]>.WorkStealingQueue: byte[] made by Outbox.Fill Program.cs:",
+		"; one way to that begins at Outbox.Bag (static)."}},
 	{"cache", "--lifetime", []string{"died in gen 2", "of type byte[]", "Cache.Fill Program.cs:", "rule mid-life)"}},
 	{"text", "--lifetime",
 		[]string{"of all bytes are of type string", "String.Concat, called in Report.Build Program.cs:"}},

@@ -26,11 +26,23 @@ type holdSums struct {
 // Holds returns who holds the objects of a type, in each process, those of most bytes first; nothing if it is not
 // known: there is no snapshot, or it is of a version without holders.
 func (v *Source) Holds(typ session.TypeID) ([]Hold, error) {
+	return v.holds(func(h *session.SnapshotHolder) bool { return h.Type == typ })
+}
+
+// OtherHolds returns what other holders than static fields hold, of all types, as Holds does.
+func (v *Source) OtherHolds() ([]Hold, error) {
+	return v.holds(func(h *session.SnapshotHolder) bool {
+		return h.Kind != session.HolderStatic && h.Kind != session.HolderNone && h.Kind != session.HolderFrozen
+	})
+}
+
+// holds returns what the holders hold that are chosen.
+func (v *Source) holds(chosen func(*session.SnapshotHolder) bool) ([]Hold, error) {
 	list, err := v.session.SnapshotHolders()
 	if err != nil {
 		return nil, err
 	}
-	list = slices.DeleteFunc(list, func(h session.SnapshotHolder) bool { return h.Type != typ })
+	list = slices.DeleteFunc(list, func(h session.SnapshotHolder) bool { return !chosen(&h) })
 	if len(list) == 0 {
 		return nil, nil
 	}
@@ -68,7 +80,8 @@ func (v *Source) Holds(typ session.TypeID) ([]Hold, error) {
 		return cmp.Or(cmp.Compare(y.Bytes, x.Bytes), cmp.Compare(x.Holder.Process, y.Holder.Process),
 			cmp.Compare(x.Holder.Kind, y.Holder.Kind), cmp.Compare(x.Holder.Flags, y.Holder.Flags),
 			cmp.Compare(x.Holder.Function, y.Holder.Function), cmp.Compare(x.Holder.Static, y.Holder.Static),
-			cmp.Compare(x.Holder.Through, y.Holder.Through), comparePlaces(x.From, y.From))
+			cmp.Compare(x.Holder.Through, y.Holder.Through), cmp.Compare(x.Holder.Type, y.Holder.Type),
+			comparePlaces(x.From, y.From))
 	})
 	return out, nil
 }

@@ -40,6 +40,8 @@ func Floors() []Floor {
 		{"what pinned handles alone keep", fmt.Sprintf("%s; %s; %s of the heap", q.Count(leastPinned).Of("handle"), mb,
 			tenth), rules.OfAlive},
 		{"which static field holds most of a heap", fmt.Sprintf("%s in all; %s", mb, tenth), rules.OfAlive},
+		{"what else holds most of it: several together, a stack, a handle", fmt.Sprintf("%s in all; %s", mb, tenth),
+			rules.OfAlive},
 		{"which calls have the largest parts", fmt.Sprintf("%s, or %s of CPU time; %s", mb, ms(leastWork), tenth),
 			rules.OfBytes + ", or CPU time"},
 	}

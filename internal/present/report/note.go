@@ -151,6 +151,9 @@ const (
 	FindingCompiled NoteKind = "compiled" // how long, methods, how long they ran, and processes
 	// the share of a heap of which there is a snapshot, bytes, a static field, and what it holds
 	FindingHeld NoteKind = "held"
+	// the same, with a holder that is no static field; the type of what it holds directly, "" if it is not known; the
+	// largest parts; and where a way to that begins, "" if none is known
+	FindingHeldOtherwise NoteKind = "held-otherwise"
 	// of what, the share, how much, what was done, where, the largest parts; how much of it lives at least, if known
 	FindingSpot NoteKind = "spot"
 	FindingWork NoteKind = "work" // the share of CPU time, the time, and a place

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/clrprof/clrprof/internal/analysis"
 	"github.com/clrprof/clrprof/internal/analysis/rules"
 	q "github.com/clrprof/clrprof/internal/quantity"
 	"github.com/clrprof/clrprof/internal/session"
@@ -71,4 +72,115 @@ func (s *Summary) findHeld() {
 	share := q.PercentOf(sums[most], h.Bytes)
 	s.findShare(about, Explains{rules.OfAlive, share}, FindingHeld, share, sums[most], s.context.shortStaticName(most),
 		slices.Clip(names))
+}
+
+// otherHolder is a holder that is no static field, what it holds of a heap, and the largest parts of that.
+type otherHolder struct {
+	session.SnapshotHolder
+	bytes q.Bytes
+	parts []analysis.Hold
+}
+
+// findOtherHolder says what holds most of a heap besides static fields, if that is much: several together, of which
+// none does alone, as with the items of a ConcurrentBag; a variable on a stack; a handle.
+func (s *Summary) findOtherHolder() error {
+	whole := s.context.holders.Bytes
+	if whole < leastBytes {
+		return nil
+	}
+	most, err := s.mostOther()
+	if err != nil || most == nil || !isShare(most.bytes, whole, leastShare) ||
+		most.Kind == session.RootHandle && s.says(FindingPinned) {
+		return err
+	}
+	var about *Row
+	var names List
+	for i := range most.parts[:min(len(most.parts), spotNamed)] {
+		p := &most.parts[i]
+		at := "code that is not yours"
+		if p.From.Function != 0 {
+			at = s.context.placeText(p.From)
+			if about == nil {
+				about = &Row{kind: rowFunction, function: p.From.Function, from: p.From}
+			}
+		}
+		names = append(names, fmt.Sprintf("%s made by %s %s%s", s.context.shortTypeName(p.Holder.Type), at, s.sign(),
+			q.PercentOf(s.bytesOf(p), whole)))
+	}
+	through, begin := "", ""
+	if t := most.Through; t != 0 {
+		through = s.context.shortTypeName(t)
+		if begin, err = s.wayBegin(most); err != nil {
+			return err
+		}
+	}
+	name := s.rootText(&Row{function: most.Function, held: &rootRow{kind: most.Kind, flags: most.Flags}})
+	share := q.PercentOf(most.bytes, whole)
+	s.findShare(about, Explains{rules.OfAlive, share}, FindingHeldOtherwise, share, most.bytes, name, through,
+		names, begin)
+	return nil
+}
+
+// rootText is a root's name with shortened names.
+func (s *Summary) rootText(r *Row) string {
+	return rootName(r, s.context.shortFunctionName, s.context.shortStaticName, s.context.shortTypeName)
+}
+
+// bytesOf are the bytes of what is held: of objects that were sampled, what these stand for.
+func (s *Summary) bytesOf(h *analysis.Hold) q.Bytes {
+	if s.Estimated && h.From.Function != 0 {
+		return h.Estimate.Bytes
+	}
+	return h.Bytes
+}
+
+// mostOther is the holder of most bytes that is no static field; nil: there is none.
+func (s *Summary) mostOther() (*otherHolder, error) {
+	holds, err := s.context.source.OtherHolds()
+	if err != nil {
+		return nil, err
+	}
+	var most *otherHolder
+	by := map[session.SnapshotHolder]*otherHolder{}
+	for i := range holds { // those of most bytes come first, and so the first of equal holders
+		key := holds[i].Holder
+		key.Type = 0
+		if by[key] == nil {
+			by[key] = &otherHolder{SnapshotHolder: key}
+		}
+		to := by[key]
+		to.parts = append(to.parts, holds[i])
+		if to.bytes += s.bytesOf(&holds[i]); most == nil || to.bytes > most.bytes {
+			most = to
+		}
+	}
+	return most, nil
+}
+
+// wayBegin says where the way begins that the snapshot has to an object of the type through which several hold; "": it
+// has none, or there is one holder.
+func (s *Summary) wayBegin(of *otherHolder) (string, error) {
+	if of.Kind != session.HolderSeveral {
+		return "", nil
+	}
+	paths, err := s.context.source.Session().SnapshotPaths()
+	if err != nil {
+		return "", err
+	}
+	statics, err := analysis.ReadStatics(s.context.source.Session())
+	if err != nil {
+		return "", err
+	}
+	begin := ""
+	for _, step := range paths {
+		if step.Process != of.Process || step.Type != of.Through {
+			continue
+		}
+		if field := statics.Field(step.Process, step.Static); field != nil {
+			begin = s.rootText(&Row{held: &rootRow{kind: rootStatic, static: field}})
+		} else if step.Position == 0 {
+			begin = s.rootText(&Row{function: step.Function, held: &rootRow{kind: step.Kind, flags: step.Flags}})
+		}
+	}
+	return begin, nil
 }

@@ -1,7 +1,8 @@
-// Six problems that people look for, each in a function of its own: a list that only grows, a cache that drops its entries
-// after they have grown old, a lock that threads wait for, a thread that waits for asynchronous work, a slow regular
+// Seven problems that people look for, each in a function of its own: a list that only grows, a bag that nobody empties, a
+// cache that drops its entries after they have grown old, a lock that threads wait for, a thread that waits for asynchronous work, a slow regular
 // expression, and a text that is added to. The summary of a profile has to name each function.
 using System;
+using System.Collections.Concurrent;
 using System.Collections.Generic;
 using System.Linq;
 using System.Text.RegularExpressions;
@@ -18,6 +19,7 @@ namespace Problems
             switch (problem)
             {
                 case "leak": Sessions.Open(60_000); break;
+                case "bag": Outbox.Fill(4_000); break;
                 case "cache": Cache.Turn(12); break;
                 case "lock": Till.Queue(); break;
                 case "async": Mail.Send(8); break;
@@ -42,6 +44,17 @@ namespace Problems
                 if (i % 100 == 0)
                     Thread.Sleep(5); // a leak takes its time: it grows from slice to slice
             }
+        }
+    }
+
+    static class Outbox
+    {
+        static readonly ConcurrentBag<byte[]> Bag = new ConcurrentBag<byte[]>(); // each thread has a part of its own
+
+        public static void Fill(int count)
+        {
+            for (int i = 0; i < count; i++)
+                Bag.Add(new byte[1000]);
         }
     }
 

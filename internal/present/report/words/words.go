@@ -256,6 +256,11 @@ func sentence(n report.Note) string {
 	case report.FindingSpot:
 		return fmt.Sprintf("%s of %s (%s) %s %s %s: %s%s.", n.Facts[1], n.Facts[0], n.Facts[2],
 			pick(n.Facts[0] == "CPU time", "is", "are"), n.Facts[3], n.Facts[4], n.Facts[5], stillAlive(n.Facts[6:]))
+	case report.FindingHeldOtherwise:
+		through, begin := n.Facts[3].(string), n.Facts[5].(string)
+		return fmt.Sprintf("%s of the heap at its snapshot (%s) is held by %s%s: %s%s.", n.Facts[0], n.Facts[1], n.Facts[2],
+			pick(through == "", "", ", through "+through), n.Facts[4],
+			pick(begin == "", "", "; one way to that begins at "+begin))
 	case report.FindingFragmented:
 		return fmt.Sprintf("The heap is fragmented: %s of its %s were free between objects after GC %d, %s of this in %s%s. "+
 			"The view gcs has it for each collection.", n.Facts[0], n.Facts[1], n.Facts[2], n.Facts[3], n.Facts[4],
