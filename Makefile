@@ -67,7 +67,7 @@ site: ## make a site of the documents, with search (SITE=bin/site); needs no net
 
 # The tag must be the one that the files are made of.
 publish: ## put what make dist made on GitHub, as the release of the tag of this commit; needs gh
-	tag=$$(git describe --tags --exact-match --match 'v[0-9]*') && ls $(DIST)/clrprof-"$${tag#v}"-linux-x64.tar.gz && \
+	tag=$$(git describe --tags --exact-match --match 'v[0-9]*') && ls $(DIST)/clrprof-"$${tag#v}"-linux-{x64,arm64}.tar.gz && \
 	  gh release create "$$tag" --verify-tag --notes-file CHANGELOG.md $(DIST)/*
 
 agent: $(AGENT) $(AGENT_MUSL) $(AGENT_ARM64) $(AGENT_MUSL_ARM64) ## build the agent, the C library that goes into the target, for glibc and for musl

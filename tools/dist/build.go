@@ -19,19 +19,19 @@ const agents = "internal/capture/agentbin/lib"
 
 // build returns the binary, with agents inside that have no tables for debuggers: these are four fifths of an agent.
 // The build id of an agent stays that of "make agent", so its tables can be found later.
-func (r *release) build() ([]byte, error) {
+func (r target) build() ([]byte, error) {
 	overlay := struct{ Replace map[string]string }{map[string]string{}}
 	for _, l := range agentbin.Libraries() {
 		from, err := filepath.Abs(filepath.Join(agents, agentbin.FileName(l)))
 		if err != nil {
 			return nil, err
 		}
-		if l.Machine() != machine {
+		if l.Machine() != r.name {
 			overlay.Replace[from] = "" // as if it were not there
 			continue
 		}
 		to := filepath.Join(r.stage, agentbin.FileName(l))
-		if err := command("objcopy", "--strip-debug", from, to); err != nil {
+		if err := command(r.prefix+"objcopy", "--strip-debug", from, to); err != nil {
 			return nil, fmt.Errorf("the agent for %s (run `make agent` first): %w", l, err)
 		}
 		overlay.Replace[from] = to
@@ -40,14 +40,15 @@ func (r *release) build() ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	listed, binary := filepath.Join(r.stage, "overlay.json"), r.binary()
+	listed, binary := filepath.Join(r.stage, "overlay-"+r.name+".json"), r.binary()
 	if err := os.WriteFile(listed, list, 0o600); err != nil {
 		return nil, fmt.Errorf("writing the list of agents: %w", err)
 	}
-	err = goCommand("build", "-trimpath", "-buildvcs=false", "-overlay", listed, "-ldflags",
+	cmd := exec.Command("go", "build", "-trimpath", "-buildvcs=false", "-overlay", listed, "-ldflags",
 		"-s -w -E=clrprof_start"+r.stamp(), "-o", binary, "./cmd/clrprof")
-	if err != nil {
-		return nil, err
+	cmd.Env = append(environment(), "GOARCH="+r.goarch, r.level)
+	if out, err := cmd.CombinedOutput(); err != nil {
+		return nil, fmt.Errorf("go build: %w\n%s", err, out)
 	}
 	b, err := os.ReadFile(binary)
 	if err != nil {
@@ -60,7 +61,17 @@ func (r *release) build() ([]byte, error) {
 }
 
 // binary is where the built binary is.
-func (r *release) binary() string { return filepath.Join(r.stage, "clrprof") }
+func (r target) binary() string { return filepath.Join(r.stage, "clrprof-"+r.name) }
+
+// compiled reports whether "make agent" made the agents for a machine in a checkout: it leaves out those that it has no compiler for.
+func (m machine) compiled(root string) bool {
+	for _, l := range agentbin.Libraries() {
+		if _, err := os.Stat(filepath.Join(root, agents, agentbin.FileName(l))); l.Machine() == m.name && err != nil {
+			return false
+		}
+	}
+	return true
+}
 
 // isStatic refuses a binary that needs a loader or a library.
 func isStatic(path string) error {
@@ -79,7 +90,7 @@ func isStatic(path string) error {
 
 // environment is that of commands whose output is in the release: nothing of it is the user's that changes a byte.
 func environment() []string {
-	ours := []string{"CGO_ENABLED=0", "GOOS=linux", "GOARCH=" + goarch, "GOAMD64=v1", "GOFLAGS=", "GOWORK=off",
+	ours := []string{"CGO_ENABLED=0", "GOOS=linux", "GOARCH=", "GOAMD64=", "GOARM64=", "GOFLAGS=", "GOWORK=off",
 		"GOEXPERIMENT=", "GO_EXTLINK_ENABLED=", "LC_ALL=C", "TZ=UTC"}
 	return append(slices.DeleteFunc(os.Environ(), func(kv string) bool {
 		return slices.ContainsFunc(ours, func(o string) bool {

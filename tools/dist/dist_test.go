@@ -18,7 +18,9 @@ import (
 	"time"
 
 	"github.com/clrprof/clrprof/internal/capture/agentbin"
+	"github.com/clrprof/clrprof/internal/testkit/analysistest"
 	"github.com/clrprof/clrprof/internal/testkit/dotnettest"
+	"github.com/clrprof/clrprof/internal/testkit/sessiontest"
 )
 
 // TestDist makes a release, and another one of its archive of sources: in another folder, at another time, with another
@@ -28,14 +30,41 @@ func TestDist(t *testing.T) {
 	one := filepath.Join(t.TempDir(), "one")
 	makeRelease(t, "../..", one, nil)
 	t.Run("Again", func(t *testing.T) { testAgain(t, one) })
-	t.Run("Archive", func(t *testing.T) { testArchive(t, one) })
-	t.Run("Debian", func(t *testing.T) { testDebian(t, one) })
-	t.Run("Alpine", func(t *testing.T) { testAlpine(t, one) })
-	t.Run("RPM", func(t *testing.T) { testRPM(t, one) })
+	for _, m := range compiled(t) {
+		t.Run("Archive/"+m.name, func(t *testing.T) { testArchive(t, one, m) })
+		t.Run("Debian/"+m.name, func(t *testing.T) { testDebian(t, one, m) })
+		t.Run("Alpine/"+m.name, func(t *testing.T) { testAlpine(t, one, m) })
+		t.Run("RPM/"+m.name, func(t *testing.T) { testRPM(t, one, m) })
+	}
 	t.Run("Tool", func(t *testing.T) { testTool(t, one) })
 	t.Run("ToolOfOlderSDKs", func(t *testing.T) { testOlderTool(t, one) })
 	t.Run("Documents", func(t *testing.T) { testDocuments(t, one) })
 	t.Run("Statements", func(t *testing.T) { testStatements(t, one) })
+}
+
+// A release has so many files for each machine, and others: the .NET tool, the sources, the statement and the sums.
+const filesOfMachine, filesOfAll = 5, 4
+
+// host is the machine of the tests that install and run something.
+var host = machines[0]
+
+// compiled returns the machines that the release is for. Where there is no compiler for others, it is for the host.
+func compiled(t *testing.T) []machine {
+	t.Helper()
+	return slices.DeleteFunc(slices.Clone(machines), func(m machine) bool { return !m.compiled("../..") })
+}
+
+// printed runs a binary for a machine, for others than the host by an emulator, and returns what it printed.
+func (m machine) printed(t *testing.T, binary string, args ...string) string {
+	t.Helper()
+	if m == host {
+		return printed(t, binary, args...)
+	}
+	emulator, err := exec.LookPath("qemu-aarch64-static")
+	if err != nil {
+		t.Skip("no qemu-aarch64-static")
+	}
+	return printed(t, emulator, append([]string{binary}, args...)...)
 }
 
 // makeRelease runs "make dist" in a checkout, or in unpacked sources.
@@ -68,7 +97,7 @@ func testAgain(t *testing.T, one string) {
 		env = append(env, "GOCACHE="+t.TempDir())
 	}
 	makeRelease(t, sources, two, env)
-	if first, second := names(t, one), names(t, two); !slices.Equal(first, second) || len(first) != 9 {
+	if first, second := names(t, one), names(t, two); !slices.Equal(first, second) || len(first) != len(compiled(t))*filesOfMachine+filesOfAll {
 		t.Errorf("files:\n%v\n%v", first, second)
 	}
 	for _, name := range names(t, one) {
@@ -82,14 +111,14 @@ func testAgain(t *testing.T, one string) {
 		t.Fatalf("%v\n%s", err, out)
 	}
 	if built, released := printed(t, filepath.Join(sources, "bin/clrprof"), "version"),
-		printed(t, unpackBinary(t, one), "version"); built != released {
+		printed(t, unpackBinary(t, one, host), "version"); built != released {
 		t.Errorf("make build: %s, make dist: %s", built, released)
 	}
 }
 
 // testArchive: the binary is small enough, says what it is, and has what belongs to it beside it.
-func testArchive(t *testing.T, one string) {
-	archive := named(t, one, "-linux-x64.tar.gz")
+func testArchive(t *testing.T, one string, m machine) {
+	archive := named(t, one, "-linux-"+m.name+".tar.gz")
 	files := untar(t, archive)
 	binary := files["bin/clrprof"].content
 	if packed := readFile(t, archive); len(packed) > maxArchive || len(binary) > maxBinary || len(binary) == 0 {
@@ -106,16 +135,25 @@ func testArchive(t *testing.T, one string) {
 			BuildID string `json:"build_id"`
 		}
 	}
-	if err := json.Unmarshal([]byte(printed(t, unpackBinary(t, one), "version", "--json")), &facts); err != nil {
+	if err := json.Unmarshal([]byte(m.printed(t, unpackBinary(t, one, m), "version", "--json")), &facts); err != nil {
 		t.Fatal(err)
 	}
 	if !strings.Contains(archive, facts.Version) || len(facts.Commit) != 40 || len(facts.Agents) != 2 {
 		t.Errorf("%+v", facts)
 	}
 	for _, a := range facts.Agents {
+		if agentbin.Library(a.RID).Machine() != m.name {
+			t.Errorf("the agent %s is in the archive for %s", a.RID, m.name)
+		}
 		if id, err := agentbin.BuildID(agentbin.Library(a.RID)); err != nil || fmt.Sprintf("%x", id) != a.BuildID {
 			t.Errorf("the agent for %s has build id %s, that of make agent %x: %v", a.RID, a.BuildID, id, err)
 		}
+	}
+	session := filepath.Join(t.TempDir(), "shop.clrprof")
+	analysistest.Open(t, sessiontest.Shop(), session)
+	have := m.printed(t, unpackBinary(t, one, m), "report", session)
+	if want := printed(t, unpackBinary(t, one, host), "report", session); have != want || len(want) < 500 {
+		t.Errorf("its report:\n%s\nthat of the one for this machine:\n%s", have, want)
 	}
 	page := string(gunzip(t, files["share/man/man1/clrprof-run.1.gz"].content))
 	if !strings.HasPrefix(page, `.nh`) || !strings.Contains(page, "--snapshot") {
@@ -156,8 +194,10 @@ func testStatements(t *testing.T, one string) {
 			t.Errorf("%s is not what %s says", s.Name, checksumsName)
 		}
 	}
+	// It does not name itself and the sums.
 	builder := statement.Predicate.RunDetails.Builder.Version
-	if len(statement.Subject) != 7 || !strings.HasPrefix(builder["go"], "go1.") || !strings.Contains(builder["gcc"], "gcc") {
+	if len(statement.Subject) != len(compiled(t))*filesOfMachine+filesOfAll-2 || !strings.HasPrefix(builder["go"], "go1.") ||
+		!strings.Contains(builder["gcc"], "gcc") {
 		t.Errorf("%+v", statement)
 	}
 	for _, d := range statement.Predicate.BuildDefinition.ResolvedDependencies {
@@ -165,11 +205,18 @@ func testStatements(t *testing.T, one string) {
 			t.Errorf("it is made from %+v", d)
 		}
 	}
+	for _, m := range compiled(t) {
+		testBill(t, one, m)
+	}
+}
+
+// testBill: the bill of materials names what is in the binary.
+func testBill(t *testing.T, one string, m machine) {
 	var bom struct {
 		BOMFormat  string
 		Components []struct{ Name, Version, PURL string }
 	}
-	if err := json.Unmarshal(readFile(t, named(t, one, ".cdx.json")), &bom); err != nil {
+	if err := json.Unmarshal(readFile(t, named(t, one, m.name+".cdx.json")), &bom); err != nil {
 		t.Fatal(err)
 	}
 	listed := map[string]bool{}
@@ -264,11 +311,11 @@ func tarred(t *testing.T, b []byte) map[string]file {
 	}
 }
 
-// unpackBinary returns the path of the binary of a release.
-func unpackBinary(t *testing.T, one string) string {
+// unpackBinary returns the path of the binary of a release for a machine.
+func unpackBinary(t *testing.T, one string, m machine) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "clrprof")
-	if err := os.WriteFile(path, untar(t, named(t, one, "-linux-x64.tar.gz"))["bin/clrprof"].content, 0o755); err != nil {
+	if err := os.WriteFile(path, untar(t, named(t, one, "-linux-"+m.name+".tar.gz"))["bin/clrprof"].content, 0o755); err != nil {
 		t.Fatal(err)
 	}
 	return path

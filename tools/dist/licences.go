@@ -28,7 +28,7 @@ var isLicence = regexp.MustCompile(`(?i)^([a-z0-9]+-)?(LICEN[CS]ES?|COPYING|NOTI
 
 // licences returns the licences of all that is in the binary: of each Go module, of Go's own library, and of the npm
 // packages in the page. A module without one is an error.
-func (r *release) licences() ([]file, error) {
+func (r target) licences() ([]file, error) {
 	const below = docFolder + "licences/"
 	folders, err := r.modules()
 	if err != nil {
@@ -58,7 +58,7 @@ func (r *release) licences() ([]file, error) {
 }
 
 // modules returns the folders of the modules in the binary, by path.
-func (r *release) modules() (map[string]string, error) {
+func (r target) modules() (map[string]string, error) {
 	info, err := buildinfo.ReadFile(r.binary())
 	if err != nil {
 		return nil, fmt.Errorf("reading which modules are in the binary: %w", err)

@@ -38,10 +38,10 @@ type fileInfo struct {
 
 // linuxPackages writes a .deb, an .rpm and an .apk with the files below /usr. The binary needs no library, so they
 // depend on nothing.
-func (r *release) linuxPackages(files []file) error {
+func (r target) linuxPackages(files []file) error {
 	var contents []content
 	for _, f := range files {
-		from := filepath.Join(r.stage, "tree", filepath.FromSlash(f.path))
+		from := filepath.Join(r.stage, "tree-"+r.name, filepath.FromSlash(f.path))
 		if err := os.MkdirAll(filepath.Dir(from), 0o755); err != nil {
 			return fmt.Errorf("making a folder: %w", err)
 		}
@@ -51,7 +51,7 @@ func (r *release) linuxPackages(files []file) error {
 		contents = append(contents, content{from, path.Join("/usr", f.path), fileInfo{f.mode, r.time, "root", "root"}})
 	}
 	config, err := json.Marshal(map[string]any{ // YAML can be JSON
-		"name": "clrprof", "arch": goarch, "platform": "linux", "version": r.version, "version_schema": "semver",
+		"name": "clrprof", "arch": r.goarch, "platform": "linux", "version": r.version, "version_schema": "semver",
 		"maintainer": maintainer, "vendor": "clrprof", "homepage": homepage, "license": "MIT",
 		"description": description,
 		"section":     "devel", "priority": "optional", "mtime": r.time, "umask": 0o022, "contents": contents,
@@ -62,7 +62,7 @@ func (r *release) linuxPackages(files []file) error {
 	if err != nil {
 		return err
 	}
-	listed := filepath.Join(r.stage, "nfpm.json")
+	listed := filepath.Join(r.stage, "nfpm-"+r.name+".json")
 	if err := os.WriteFile(listed, config, 0o600); err != nil {
 		return fmt.Errorf("writing the list of files: %w", err)
 	}

@@ -13,9 +13,9 @@ import (
 )
 
 // sameFiles compares what a package installs with the archive.
-func sameFiles(t *testing.T, one string, installed map[string]file) {
+func sameFiles(t *testing.T, one string, m machine, installed map[string]file) {
 	t.Helper()
-	want := untar(t, named(t, one, "-linux-x64.tar.gz"))
+	want := untar(t, named(t, one, "-linux-"+m.name+".tar.gz"))
 	for path, w := range want {
 		have, ok := installed["usr/"+path]
 		if !ok || have.mode != w.mode || !bytes.Equal(have.content, w.content) {
@@ -31,7 +31,7 @@ func sameFiles(t *testing.T, one string, installed map[string]file) {
 }
 
 // testDebian: dpkg installs the package into a root of its own, where it runs, and removes it without a trace.
-func testDebian(t *testing.T, one string) {
+func testDebian(t *testing.T, one string, m machine) {
 	dpkg, err := exec.LookPath("dpkg")
 	if err != nil {
 		t.Skip("no dpkg: this is not Debian")
@@ -47,7 +47,7 @@ func testDebian(t *testing.T, one string) {
 	}
 	run := func(args ...string) {
 		t.Helper()
-		command := append([]string{dpkg, "--root=" + root, "--force-not-root", "--log=/dev/null"}, args...)
+		command := append([]string{dpkg, "--root=" + root, "--force-not-root", "--force-architecture", "--log=/dev/null"}, args...)
 		if os.Getuid() != 0 {
 			command = append([]string{"fakeroot"}, command...)
 		}
@@ -55,7 +55,7 @@ func testDebian(t *testing.T, one string) {
 			t.Fatalf("%v\n%s", err, out)
 		}
 	}
-	run("--install", named(t, one, ".deb"))
+	run("--install", named(t, one, m.name+".deb"))
 	installed := map[string]file{}
 	below := os.DirFS(root)
 	err = fs.WalkDir(below, "usr", func(path string, d fs.DirEntry, err error) error {
@@ -69,9 +69,9 @@ func testDebian(t *testing.T, one string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	sameFiles(t, one, installed)
-	if have, want := printed(t, filepath.Join(root, "usr/bin/clrprof"), "version"),
-		printed(t, unpackBinary(t, one), "version"); have != want {
+	sameFiles(t, one, m, installed)
+	if have, want := m.printed(t, filepath.Join(root, "usr/bin/clrprof"), "version"),
+		m.printed(t, unpackBinary(t, one, m), "version"); have != want {
 		t.Errorf("installed: %s, in the archive: %s", have, want)
 	}
 	run("--purge", "clrprof")
@@ -81,19 +81,20 @@ func testDebian(t *testing.T, one string) {
 }
 
 // testAlpine unpacks the package: archives, one behind the other, of which the first describes the last.
-func testAlpine(t *testing.T, one string) {
-	installed := tarred(t, gunzip(t, readFile(t, named(t, one, ".apk"))))
+func testAlpine(t *testing.T, one string, m machine) {
+	installed := tarred(t, gunzip(t, readFile(t, named(t, one, m.name+".apk"))))
 	info, ok := installed[".PKGINFO"]
-	if !ok || !bytes.Contains(info.content, []byte("\narch = x86_64\n")) || bytes.Contains(info.content, []byte("\ndepend")) {
+	cpu := map[string]string{"x64": "x86_64", "arm64": "aarch64"}[m.name]
+	if !ok || !bytes.Contains(info.content, []byte("\narch = "+cpu+"\n")) || bytes.Contains(info.content, []byte("\ndepend")) {
 		t.Errorf(".PKGINFO: %s", info.content)
 	}
 	delete(installed, ".PKGINFO")
-	sameFiles(t, one, installed)
+	sameFiles(t, one, m, installed)
 }
 
 // testRPM unpacks the package: a lead of 96 bytes, two headers, and a compressed archive of cpio (the format of RPM 4).
-func testRPM(t *testing.T, one string) {
-	b := readFile(t, named(t, one, ".rpm"))
+func testRPM(t *testing.T, one string, m machine) {
+	b := readFile(t, named(t, one, m.name+".rpm"))
 	const lead, alignment = 96, 8
 	at := lead
 	for i := range 2 {
@@ -106,7 +107,7 @@ func testRPM(t *testing.T, one string) {
 			at = (at + alignment - 1) / alignment * alignment
 		}
 	}
-	sameFiles(t, one, unpackCPIO(t, gunzip(t, b[at:])))
+	sameFiles(t, one, m, unpackCPIO(t, gunzip(t, b[at:])))
 }
 
 // unpackCPIO returns the regular files of an archive in the format "newc": cpio(5).

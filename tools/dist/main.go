@@ -22,14 +22,34 @@ const (
 	maxArchive = 15_000_000
 )
 
-// machine is the only one that there are archives for, as .NET and Go call it.
-const machine, goarch = "x64", "amd64"
+// machine is one that there are archives for.
+type machine struct {
+	name    string // as .NET calls it
+	goarch  string // as Go calls it
+	level   string // environment variable that names the oldest processor that the binary runs on
+	prefix  string // of the names of the programs that compile for it
+	notable string // what a visitor should know of the archives
+}
+
+// machines are all of them. Each has files of its own, but for the .NET tool, which has all binaries.
+var machines = []machine{
+	{name: "x64", goarch: "amd64", level: "GOAMD64=v1"},
+	{name: "arm64", goarch: "arm64", level: "GOARM64=v8.0", prefix: "aarch64-linux-gnu-",
+		notable: "tried with an emulator only: docs/arm64.md"},
+}
 
 // release is what is being made, and where.
 type release struct {
 	origin
-	out   string // folder of the results
-	stage string // folder of what the results are made of
+	out      string    // folder of the results
+	stage    string    // folder of what the results are made of
+	machines []machine // of those that there are agents for
+}
+
+// target is a release for one machine.
+type target struct {
+	*release
+	machine
 }
 
 func main() {
@@ -55,6 +75,11 @@ func run(out string) error {
 		return err
 	}
 	r := &release{origin: from, out: out, stage: stage}
+	for _, m := range machines {
+		if m.compiled(".") {
+			r.machines = append(r.machines, m)
+		}
+	}
 	if err := r.make(); err != nil {
 		return err
 	}
@@ -69,7 +94,14 @@ func run(out string) error {
 		}
 		fmt.Printf("%11d  %s\n", info.Size(), filepath.Join(out, e.Name()))
 	}
-	fmt.Println("dist: there is nothing for arm64, which was tried with an emulator only: docs/arm64.md")
+	for _, m := range machines {
+		switch {
+		case !m.compiled("."):
+			fmt.Printf("dist: there is nothing for %s: install %sgcc and run `make dist` again\n", m.name, m.prefix)
+		case m.notable != "":
+			fmt.Printf("dist: %s was %s\n", m.name, m.notable)
+		}
+	}
 	return nil
 }
 
@@ -97,6 +129,29 @@ func empty(out string) error {
 
 // make makes all files of the release, one after the other.
 func (r *release) make() error {
+	for _, m := range r.machines {
+		if err := (target{r, m}).make(); err != nil {
+			return fmt.Errorf("making what is for %s: %w", m.name, err)
+		}
+	}
+	for _, step := range []struct {
+		what string
+		do   func() error
+	}{
+		{"the .NET tool", r.dotnetTool},
+		{"the archive of sources", r.sourceArchive},
+		{"the provenance", r.provenance},
+		{"the checksums", r.checksums},
+	} {
+		if err := step.do(); err != nil {
+			return fmt.Errorf("making %s: %w", step.what, err)
+		}
+	}
+	return nil
+}
+
+// make makes the files for one machine.
+func (r target) make() error {
 	binary, err := r.build()
 	if err != nil {
 		return err
@@ -108,26 +163,17 @@ func (r *release) make() error {
 	if err := r.archive(files); err != nil {
 		return err
 	}
-	for _, step := range []struct {
-		what string
-		do   func() error
-	}{
-		{"the packages for Linux", func() error { return r.linuxPackages(files) }},
-		{"the .NET tool", func() error { return r.dotnetTool(binary) }},
-		{"the archive of sources", r.sourceArchive},
-		{"the bill of materials", r.billOfMaterials},
-		{"the provenance", r.provenance},
-		{"the checksums", r.checksums},
-	} {
-		if err := step.do(); err != nil {
-			return fmt.Errorf("making %s: %w", step.what, err)
-		}
+	if err := r.linuxPackages(files); err != nil {
+		return fmt.Errorf("making the packages for Linux: %w", err)
+	}
+	if err := r.billOfMaterials(); err != nil {
+		return fmt.Errorf("making the bill of materials: %w", err)
 	}
 	return nil
 }
 
 // base is how the names of files for this machine begin.
-func (r *release) base() string { return "clrprof-" + r.version + "-linux-" + machine }
+func (r target) base() string { return "clrprof-" + r.version + "-linux-" + r.name }
 
 // write writes a file of the release, with a mode that does not depend on the umask.
 func (r *release) write(name string, b []byte) error {
@@ -152,7 +198,7 @@ func (r *release) results() ([]string, error) {
 }
 
 // archive writes the archive for this machine, below one folder.
-func (r *release) archive(files []file) error {
+func (r target) archive(files []file) error {
 	b, err := tarball(r.base(), files, r.time)
 	if err != nil {
 		return fmt.Errorf("making the archive: %w", err)
@@ -164,7 +210,7 @@ func (r *release) archive(files []file) error {
 }
 
 // installed returns what is installed, by paths below a prefix such as /usr.
-func (r *release) installed(binary []byte) ([]file, error) {
+func (r target) installed(binary []byte) ([]file, error) {
 	files := []file{{path: "bin/clrprof", content: binary, mode: 0o755}}
 	for _, part := range []func() ([]file, error){r.manPages, completions, r.licences} {
 		more, err := part()

@@ -7,19 +7,22 @@ import (
 	"encoding/xml"
 	"fmt"
 	"io"
+	"maps"
 	"os"
+	"slices"
 	"strings"
 )
 
 // launcher is where the program is that starts clrprof for older SDKs; "make hook" makes it of launcher/Launcher.cs.
 const launcher = "tools/dist/launcher/Clrprof.Launcher.dll"
 
-// Folders of the tool's package. An SDK takes the newest framework that it knows, and of that the machine that is the
-// nearest to its own; .NET calls linux-x64 near to linux-musl-x64, too, and the binary needs no C library.
-const (
-	ofNative  = "tools/net10.0/linux-x64/"
-	ofManaged = "tools/net8.0/any/"
-)
+// ofManaged is the folder in the tool's package with what starts the binary for older SDKs. An SDK takes the newest
+// framework that it knows.
+const ofManaged = "tools/net8.0/any/"
+
+// ofNative is the folder with the binary for a machine. An SDK takes the machine that is the nearest to its own; .NET
+// calls linux-x64 near to linux-musl-x64, too, and the binary needs no C library.
+func (m machine) ofNative() string { return "tools/net10.0/linux-" + m.name + "/" }
 
 // Settings of the tool for both. SDKs before 10 know only version 1, and only programs that dotnet runs.
 const (
@@ -56,8 +59,10 @@ const (
   <Default Extension="dll" ContentType="application/octet" />
   <Default Extension="md" ContentType="application/octet" />
   <Default Extension="txt" ContentType="application/octet" />
-  <Override PartName="/tools/net10.0/linux-x64/clrprof" ContentType="application/octet" />
-</Types>
+%s</Types>
+`
+	// contentType is a line of it for a file without an extension.
+	contentType = `  <Override PartName="/%s" ContentType="application/octet" />
 `
 	relationships = `<?xml version="1.0" encoding="utf-8"?>
 <Relationships xmlns="http://schemas.openxmlformats.org/package/2006/relationships">
@@ -75,11 +80,12 @@ call and its time.
     dotnet tool install -g clrprof
     clrprof run -- dotnet app.dll
 
-With the SDK of .NET 10, without installing it: ` + "`dnx clrprof run -- dotnet app.dll`" + `. Linux on x64, glibc or musl.
+With the SDK of .NET 10, without installing it: ` + "`dnx clrprof run -- dotnet app.dll`" + `. Linux on x64 or arm64, glibc or
+musl. On arm64 it was tried with an emulator only.
 `
 
 // dotnetTool writes the NuGet package of the tool.
-func (r *release) dotnetTool(binary []byte) error {
+func (r *release) dotnetTool() error {
 	managed, err := os.ReadFile(launcher)
 	if err != nil {
 		return fmt.Errorf("reading the launcher: %w", err)
@@ -88,32 +94,58 @@ func (r *release) dotnetTool(binary []byte) error {
 	if err != nil {
 		return err
 	}
-	licences, err := r.licences()
+	notices, err := r.notices()
 	if err != nil {
 		return err
-	}
-	var notices bytes.Buffer
-	for _, l := range sorted(licences) {
-		fmt.Fprintf(&notices, "---- %s\n\n%s\n\n", strings.TrimPrefix(l.path, docFolder+"licences/"),
-			strings.TrimSpace(string(l.content)))
 	}
 	own, err := os.ReadFile("LICENSE")
 	if err != nil {
 		return fmt.Errorf("reading the licence: %w", err)
 	}
-	return r.writeZip("clrprof."+r.version+".nupkg", []file{
+	binaries := ""
+	for _, m := range r.machines {
+		binaries += fmt.Sprintf(contentType, m.ofNative()+"clrprof")
+	}
+	files := []file{
 		{path: "clrprof.nuspec", content: nuspec},
-		{path: "[Content_Types].xml", content: []byte(contentTypes)},
+		{path: "[Content_Types].xml", content: fmt.Appendf(nil, contentTypes, binaries)},
 		{path: "_rels/.rels", content: []byte(relationships)},
 		{path: "README.md", content: []byte(toolReadme)},
 		{path: "LICENSE.txt", content: own},
-		{path: "THIRD-PARTY-NOTICES.txt", content: notices.Bytes()},
-		{path: ofNative + "DotnetToolSettings.xml", content: []byte(nativeSettings)},
-		{path: ofNative + "clrprof", content: binary, mode: 0o755},
+		{path: "THIRD-PARTY-NOTICES.txt", content: notices},
 		{path: ofManaged + "DotnetToolSettings.xml", content: []byte(managedSettings)},
 		{path: ofManaged + "Clrprof.Launcher.dll", content: managed},
 		{path: ofManaged + "Clrprof.Launcher.runtimeconfig.json", content: []byte(runtimeConfig)},
-	})
+	}
+	for _, m := range r.machines {
+		binary, err := os.ReadFile(target{r, m}.binary())
+		if err != nil {
+			return fmt.Errorf("reading the binary for %s: %w", m.name, err)
+		}
+		files = append(files, file{path: m.ofNative() + "DotnetToolSettings.xml", content: []byte(nativeSettings)},
+			file{path: m.ofNative() + "clrprof", content: binary, mode: 0o755})
+	}
+	return r.writeZip("clrprof."+r.version+".nupkg", files)
+}
+
+// notices returns the licences of all that is in any of the binaries.
+func (r *release) notices() ([]byte, error) {
+	texts := map[string][]byte{}
+	for _, m := range r.machines {
+		licences, err := target{r, m}.licences()
+		if err != nil {
+			return nil, err
+		}
+		for _, l := range licences {
+			texts[l.path] = l.content
+		}
+	}
+	var all bytes.Buffer
+	for _, path := range slices.Sorted(maps.Keys(texts)) {
+		fmt.Fprintf(&all, "---- %s\n\n%s\n\n", strings.TrimPrefix(path, docFolder+"licences/"),
+			bytes.TrimSpace(texts[path]))
+	}
+	return all.Bytes(), nil
 }
 
 // nuspec returns the manifest of the package.

@@ -40,8 +40,8 @@ func (r *release) sum(name string) (string, error) {
 
 // billOfMaterials writes what is in the binary as CycloneDX: the Go modules, which Go wrote into the binary, Go's own
 // library, and the npm packages in the page.
-func (r *release) billOfMaterials() error {
-	listed := filepath.Join(r.stage, "bom.json")
+func (r target) billOfMaterials() error {
+	listed := filepath.Join(r.stage, "bom-"+r.name+".json")
 	err := goCommand("tool", toolsModule, "cyclonedx-gomod", "bin", "-json", "-noserial", "-notimestamp", "-std",
 		"-version", "v"+r.version, "-output", listed, r.binary())
 	if err != nil {
@@ -101,11 +101,14 @@ func (r *release) provenance() error {
 	if err != nil {
 		return err
 	}
-	compiler, err := output("gcc", "--version")
-	if err != nil {
-		return err
+	tools := map[string]string{"go": strings.TrimSpace(goVersion)}
+	for _, m := range r.machines {
+		compiler, err := output(m.prefix+"gcc", "--version")
+		if err != nil {
+			return err
+		}
+		tools[m.prefix+"gcc"], _, _ = strings.Cut(compiler, "\n")
 	}
-	firstLine, _, _ := strings.Cut(compiler, "\n")
 	sources := []digest{}
 	if !r.changed() {
 		sources = append(sources, digest{URI: "git+" + homepage + "@" + r.commit,
@@ -122,7 +125,7 @@ func (r *release) provenance() error {
 				"resolvedDependencies": sources,
 			},
 			"runDetails": map[string]any{"builder": map[string]any{"id": homepage + "/blob/main/tools/dist",
-				"version": map[string]string{"go": strings.TrimSpace(goVersion), "gcc": firstLine}}},
+				"version": tools}},
 		},
 	})
 }

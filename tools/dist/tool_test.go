@@ -146,7 +146,7 @@ func testDocuments(t *testing.T, one string) {
 func testOlderTool(t *testing.T, one string) {
 	f := newFeed(t, one)
 	tool := f.install("--framework", "net8.0")
-	native := filepath.Join(f.home, ".dotnet/tools/.store/clrprof", f.version, "clrprof", f.version, ofNative, "clrprof")
+	native := filepath.Join(f.home, ".dotnet/tools/.store/clrprof", f.version, "clrprof", f.version, host.ofNative(), "clrprof")
 	if err := os.Chmod(native, 0o644); err != nil { // as NuGet leaves files in some versions
 		t.Fatal(err)
 	}

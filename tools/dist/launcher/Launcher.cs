@@ -22,11 +22,13 @@ internal static class Launcher
 
     private static int Main(string[] arguments)
     {
-        if (!OperatingSystem.IsLinux() || RuntimeInformation.ProcessArchitecture != Architecture.X64)
+        string machine = RuntimeInformation.ProcessArchitecture.ToString().ToLowerInvariant();
+        string native = Path.GetFullPath(Path.Combine(AppContext.BaseDirectory, "..", "..", "net10.0", "linux-" + machine,
+            "clrprof"));
+        if (!OperatingSystem.IsLinux() || !File.Exists(native))
         {
-            return Fail("runs on Linux on x64 only, and this is " + RuntimeInformation.RuntimeIdentifier);
+            return Fail("this package is for Linux on x64 or arm64, and this is " + RuntimeInformation.RuntimeIdentifier);
         }
-        string native = Path.GetFullPath(Path.Combine(AppContext.BaseDirectory, "..", "..", "net10.0", "linux-x64", "clrprof"));
         byte[][] given;
         try
         {
