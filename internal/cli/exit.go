@@ -91,7 +91,7 @@ func codeOf(err error) int {
 	case errors.Is(err, session.ErrNotFound), errors.Is(err, session.ErrNotSession),
 		errors.Is(err, session.ErrNewer), errors.Is(err, session.ErrOlder), errors.Is(err, session.ErrCorrupt):
 		return exitUnreadable
-	case errors.Is(err, session.ErrExists):
+	case errors.Is(err, session.ErrExists), errors.Is(err, session.ErrInUse):
 		return exitUnwritable
 	}
 	return exitInternal

@@ -383,6 +383,8 @@ func (r *runFlags) failed(n *notes, res collect.Result, command []string, err er
 		switch {
 		case res.Kept == "" && errors.Is(err, session.ErrExists):
 			err = fmt.Errorf("%w: use -f to replace it, or -o for another name", err)
+		case res.Kept == "" && errors.Is(err, session.ErrInUse):
+			err = fmt.Errorf("%w: name another file with -o", err)
 		case res.Kept != "":
 			err = fmt.Errorf("%w: the recorded data is kept: clrprof recover %s -o FILE", err, res.Kept)
 		}

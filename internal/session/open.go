@@ -47,6 +47,7 @@ var (
 	ErrOlder      = errors.New("made by an older clrprof")
 	ErrCorrupt    = errors.New("damaged session")
 	ErrExists     = errors.New("file exists")
+	ErrInUse      = errors.New("another clrprof is still writing this session")
 	ErrRange      = fmt.Errorf("%w: a number that no collector writes", ErrCorrupt)
 )
 

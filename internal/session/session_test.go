@@ -211,6 +211,12 @@ func TestCreateRefuses(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	if err := Replaceable(path); !errors.Is(err, ErrInUse) {
+		t.Errorf("a session that is being written can be replaced: %v", err)
+	}
+	if _, err := Create(path, true); !errors.Is(err, ErrInUse) {
+		t.Errorf("Create over a session that is being written: %v", err)
+	}
 	if err := w.Close(); err != nil {
 		t.Fatal(err)
 	}

@@ -71,6 +71,9 @@ func TestStageReplaced(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer old.Close()
+	if err := os.Remove(path); err != nil { // Create does not replace it
+		t.Fatal(err)
+	}
 	w, err := Create(path, true)
 	if err != nil {
 		t.Fatal(err)

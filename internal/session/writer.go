@@ -34,7 +34,8 @@ type Writer struct {
 
 // Create makes a new, empty session file in state Recording, which readers see is being written until the writer is
 // closed (Claim). If path exists, it returns an error that wraps ErrExists, unless force is set: then the old file is
-// replaced, at once and only when the new one is ready.
+// replaced, at once and only when the new one is ready. A session that somebody still writes is never replaced: the
+// error wraps ErrInUse.
 func Create(path string, force bool) (*Writer, error) {
 	absolute, err := filepath.Abs(path)
 	if err != nil {
@@ -106,12 +107,23 @@ func (w *Writer) Reader() (*Session, error) {
 	return w.Session, nil
 }
 
-// Replaceable returns an error, which wraps ErrExists, if there is something at path that Create does not replace: all
-// but regular files.
+// Replaceable returns an error if there is something at path that Create does not replace. It wraps ErrExists if that is
+// no regular file, and ErrInUse if it is a session that somebody still writes.
 func Replaceable(path string) error {
 	info, err := os.Lstat(path)
 	switch {
-	case err != nil || info.Mode().IsRegular():
+	case err != nil:
+		return nil
+	case info.Mode().IsRegular():
+		if file, err := os.OpenFile(path, os.O_RDONLY|unix.O_NOFOLLOW|unix.O_NONBLOCK, 0); err == nil {
+			claimed := isClaimed(file)
+			if err := file.Close(); err != nil {
+				return err
+			}
+			if claimed {
+				return ErrInUse
+			}
+		}
 		return nil
 	case info.Mode()&fs.ModeSymlink != 0:
 		return fmt.Errorf("%w and is a symbolic link: it is not replaced: name the file that it leads to", ErrExists)
