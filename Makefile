@@ -39,7 +39,7 @@ THREADS    ?= 5000000
 DEMO       := bin/demo
 GETDOTNET  := go run ./tools/getdotnet
 
-.PHONY: help build dist test-dist site publish agent hook web screenshots packages dotnet demo test test-all test-agent race bench test-rest check analyze fuzz heaps programs attaches hostile collector golden sessions soak clean
+.PHONY: help build dist test-dist cross site publish agent hook web screenshots packages dotnet demo test test-all test-agent race bench test-rest check analyze fuzz heaps programs attaches hostile collector golden sessions soak clean
 .DEFAULT_GOAL := help
 
 help: ## list the targets
@@ -64,6 +64,9 @@ test-dist: agent ## try what make dist makes: install and run it, and build it t
 SITE       ?= bin/site
 site: ## make a site of the documents, with search (SITE=bin/site); needs no network
 	cd tools/site && go run . -o $(abspath $(SITE))
+
+cross: ## install the compiler for arm64; Debian and Ubuntu, with sudo
+	sudo apt-get install -y --no-install-recommends gcc-aarch64-linux-gnu libc6-dev-arm64-cross
 
 # The tag must be the one that the files are made of.
 publish: ## put what make dist made on GitHub, as the release of the tag of this commit; needs gh

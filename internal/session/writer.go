@@ -107,8 +107,8 @@ func (w *Writer) Reader() (*Session, error) {
 	return w.Session, nil
 }
 
-// Replaceable returns an error if there is something at path that Create does not replace. It wraps ErrExists if that is
-// no regular file, and ErrInUse if it is a session that somebody still writes.
+// Replaceable returns an error if there is something at path that Create does not replace. The error wraps ErrExists if
+// that is no regular file, and ErrInUse if it is a session that somebody still writes.
 func Replaceable(path string) error {
 	info, err := os.Lstat(path)
 	switch {

@@ -63,7 +63,8 @@ func (r target) build() ([]byte, error) {
 // binary is where the built binary is.
 func (r target) binary() string { return filepath.Join(r.stage, "clrprof-"+r.name) }
 
-// compiled reports whether "make agent" made the agents for a machine in a checkout: it leaves out those that it has no compiler for.
+// compiled reports whether "make agent" made the agents for a machine in a checkout: it leaves out those that it has no
+// compiler for.
 func (m machine) compiled(root string) bool {
 	for _, l := range agentbin.Libraries() {
 		if _, err := os.Stat(filepath.Join(root, agents, agentbin.FileName(l))); l.Machine() == m.name && err != nil {
