@@ -197,10 +197,11 @@ func complements(t *rapid.T, s *session.Session) map[string]complement {
 	return out
 }
 
-// eachComplement calls fn with the complements of each kind of drawn sessions.
-func eachComplement(t *testing.T, fn func(rt *rapid.T, s *session.Session, d *Data, kind string, c complement)) {
+// eachComplement calls fn with the complements of each kind of drawn sessions, and of more until there are enough.
+func eachComplement(t *testing.T, enough func() bool,
+	fn func(rt *rapid.T, s *session.Session, d *Data, kind string, c complement)) {
 	dir := t.TempDir()
-	rapid.Check(t, func(rt *rapid.T) {
+	until(t, enough, func(rt *rapid.T) {
 		s := open(rt, drawSession(rt), filepath.Join(dir, "a"))
 		defer s.Close()
 		d, err := Load(s)
@@ -217,7 +218,11 @@ func eachComplement(t *testing.T, fn func(rt *rapid.T, s *session.Session, d *Da
 // TestComplement: a selection and its complement add up to the whole, for each kind of terms.
 func TestComplement(t *testing.T) {
 	tried := map[string]int{}
-	eachComplement(t, func(rt *rapid.T, s *session.Session, d *Data, kind string, c complement) {
+	kinds := []string{"process", "thread", "module", "namespace", "function", "type", "focus", "time", "gc"}
+	enough := func() bool {
+		return !slices.ContainsFunc(kinds, func(kind string) bool { return tried[kind] == 0 })
+	}
+	eachComplement(t, enough, func(rt *rapid.T, s *session.Session, d *Data, kind string, c complement) {
 		whole, err := c.whole.Select(s)
 		if err != nil {
 			rt.Fatal(err)
@@ -243,9 +248,8 @@ func TestComplement(t *testing.T) {
 		compareTotals(rt, fmt.Sprintf("%s: %+v", kind, c), want, have)
 		tried[kind]++
 	})
-	for _, kind := range []string{"process", "thread", "module", "namespace", "function", "type", "focus", "time",
-		"gc"} {
-		if tried[kind] == 0 && !testing.Short() { // of few cases all can be without
+	for _, kind := range kinds {
+		if tried[kind] == 0 {
 			t.Errorf("no session had a %s", kind)
 		}
 	}
@@ -267,7 +271,7 @@ func drawSession(t *rapid.T) *sessiontest.Builder {
 func TestHide(t *testing.T) {
 	dir := t.TempDir()
 	moved := 0
-	rapid.Check(t, func(rt *rapid.T) {
+	until(t, func() bool { return moved > 0 }, func(rt *rapid.T) {
 		s := open(rt, drawSession(rt), filepath.Join(dir, "a"))
 		defer s.Close()
 		d, err := Load(s)

@@ -137,7 +137,7 @@ func drawFilter(t *rapid.T, s *session.Session) string {
 func TestFilterComplement(t *testing.T) {
 	dir := t.TempDir()
 	divided := 0
-	rapid.Check(t, func(rt *rapid.T) {
+	until(t, func() bool { return divided > 0 }, func(rt *rapid.T) {
 		s := open(rt, drawSession(rt), filepath.Join(dir, "a"))
 		defer s.Close()
 		d, err := Load(s)
@@ -176,7 +176,7 @@ func TestFilterComplement(t *testing.T) {
 
 // TestFilterIsTerms: a filter of one clause selects what the term of that kind does.
 func TestFilterIsTerms(t *testing.T) {
-	eachComplement(t, func(rt *rapid.T, s *session.Session, d *Data, _ string, c complement) {
+	eachComplement(t, func() bool { return true }, func(rt *rapid.T, s *session.Session, d *Data, _ string, c complement) {
 		for _, terms := range c.parts {
 			var clauses []string
 			for field, texts := range map[string][]string{fieldModule: terms.Modules, fieldNamespace: terms.Namespaces,
@@ -247,7 +247,7 @@ func TestShortNames(t *testing.T) {
 // kind.
 func TestAnd(t *testing.T) {
 	tried := map[string]int{}
-	eachComplement(t, func(rt *rapid.T, s *session.Session, d *Data, kind string, c complement) {
+	eachComplement(t, func() bool { return len(tried) >= 9 }, func(rt *rapid.T, s *session.Session, d *Data, kind string, c complement) {
 		for i, one := range c.parts {
 			sel, err := one.Select(s)
 			if err != nil { // all are excluded

@@ -14,7 +14,7 @@ import (
 var made = []report.NoteKind{report.NoteLoss, report.NoteFolded, report.NoteRecorded, report.NoteWaits,
 	report.NoteInProcesses, report.NoteUnrecorded,
 	report.NoteChosen, report.FindingNothingChosen, report.FindingNothingMade, report.FindingParts, report.FindingSpot,
-	report.FindingAllocations, report.FindingFragmented}
+	report.FindingAllocations, report.FindingFragmented, report.FindingHeldOtherwise}
 
 // TestAllKinds: there is a sentence for each kind of note that package report has.
 func TestAllKinds(t *testing.T) {
