@@ -19,7 +19,7 @@ const agents = "internal/capture/agentbin/lib"
 
 // build returns the binary, with agents inside that have no tables for debuggers: these are four fifths of an agent.
 // The build id of an agent stays that of "make agent", so its tables can be found later.
-func (r target) build() ([]byte, error) {
+func (r *target) build() ([]byte, error) {
 	overlay := struct{ Replace map[string]string }{map[string]string{}}
 	for _, l := range agentbin.Libraries() {
 		from, err := filepath.Abs(filepath.Join(agents, agentbin.FileName(l)))
@@ -40,7 +40,7 @@ func (r target) build() ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	listed, binary := filepath.Join(r.stage, "overlay-"+r.name+".json"), r.binary()
+	listed, binary := filepath.Join(r.stage, "overlay-"+r.name+".json"), r.binaryPath()
 	if err := os.WriteFile(listed, list, 0o600); err != nil {
 		return nil, fmt.Errorf("writing the list of agents: %w", err)
 	}
@@ -60,11 +60,10 @@ func (r target) build() ([]byte, error) {
 	return b, isStatic(binary)
 }
 
-// binary is where the built binary is.
-func (r target) binary() string { return filepath.Join(r.stage, "clrprof-"+r.name) }
+// binaryPath is where build leaves the binary, for programs that read it there.
+func (r *target) binaryPath() string { return filepath.Join(r.stage, "clrprof-"+r.name) }
 
-// compiled reports whether "make agent" made the agents for a machine in a checkout: it leaves out those that it has no
-// compiler for.
+// compiled reports whether the agents for a machine are in a checkout. "make agent" skips a machine without a compiler.
 func (m machine) compiled(root string) bool {
 	for _, l := range agentbin.Libraries() {
 		if _, err := os.Stat(filepath.Join(root, agents, agentbin.FileName(l))); l.Machine() == m.name && err != nil {

@@ -26,9 +26,9 @@ type npmPackage struct {
 // isLicence knows the names of files that licences ask to be passed on.
 var isLicence = regexp.MustCompile(`(?i)^([a-z0-9]+-)?(LICEN[CS]ES?|COPYING|NOTICE|PATENTS|COPYRIGHT)([.-][A-Za-z0-9.-]+)?$`)
 
-// licences returns the licences of all that is in the binary: of each Go module, of Go's own library, and of the npm
-// packages in the page. A module without one is an error.
-func (r target) licences() ([]file, error) {
+// findLicences returns the licences of all that is in the binary: of each Go module, of Go's own library, and of the
+// npm packages in the page. A module without one is an error.
+func (r *target) findLicences() ([]file, error) {
 	const below = docFolder + "licences/"
 	folders, err := r.modules()
 	if err != nil {
@@ -58,8 +58,8 @@ func (r target) licences() ([]file, error) {
 }
 
 // modules returns the folders of the modules in the binary, by path.
-func (r target) modules() (map[string]string, error) {
-	info, err := buildinfo.ReadFile(r.binary())
+func (r *target) modules() (map[string]string, error) {
+	info, err := buildinfo.ReadFile(r.binaryPath())
 	if err != nil {
 		return nil, fmt.Errorf("reading which modules are in the binary: %w", err)
 	}

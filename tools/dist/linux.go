@@ -38,7 +38,7 @@ type fileInfo struct {
 
 // linuxPackages writes a .deb, an .rpm and an .apk with the files below /usr. The binary needs no library, so they
 // depend on nothing.
-func (r target) linuxPackages(files []file) error {
+func (r *target) linuxPackages(files []file) error {
 	var contents []content
 	for _, f := range files {
 		from := filepath.Join(r.stage, "tree-"+r.name, filepath.FromSlash(f.path))

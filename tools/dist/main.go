@@ -22,7 +22,7 @@ const (
 	maxArchive = 15_000_000
 )
 
-// machine is one that there are archives for.
+// machine is a processor architecture that releases are made for.
 type machine struct {
 	name    string // as .NET calls it
 	goarch  string // as Go calls it
@@ -31,7 +31,7 @@ type machine struct {
 	notable string // what a visitor should know of the archives
 }
 
-// machines are all of them. Each has files of its own, but for the .NET tool, which has all binaries.
+// machines are all architectures. Each has files of its own, except that the one .NET tool has the binaries of all.
 var machines = []machine{
 	{name: "x64", goarch: "amd64", level: "GOAMD64=v1"},
 	{name: "arm64", goarch: "arm64", level: "GOARM64=v8.0", prefix: "aarch64-linux-gnu-",
@@ -41,15 +41,17 @@ var machines = []machine{
 // release is what is being made, and where.
 type release struct {
 	origin
-	out      string    // folder of the results
-	stage    string    // folder of what the results are made of
-	machines []machine // of those that there are agents for
+	out     string    // folder of the results
+	stage   string    // folder of what the results are made of
+	targets []*target // one for each machine with compiled agents
 }
 
-// target is a release for one machine.
+// target is the part of a release for one machine.
 type target struct {
 	*release
 	machine
+	binary   []byte
+	licences []file // of all that is in the binary
 }
 
 func main() {
@@ -75,10 +77,17 @@ func run(out string) error {
 		return err
 	}
 	r := &release{origin: from, out: out, stage: stage}
+	var notes []string
 	for _, m := range machines {
-		if m.compiled(".") {
-			r.machines = append(r.machines, m)
+		switch {
+		case !m.compiled("."):
+			notes = append(notes, fmt.Sprintf("there is nothing for %s: install %sgcc and run `make dist` again", m.name,
+				m.prefix))
+			continue
+		case m.notable != "":
+			notes = append(notes, fmt.Sprintf("%s was %s", m.name, m.notable))
 		}
+		r.targets = append(r.targets, &target{release: r, machine: m})
 	}
 	if err := r.make(); err != nil {
 		return err
@@ -94,13 +103,8 @@ func run(out string) error {
 		}
 		fmt.Printf("%11d  %s\n", info.Size(), filepath.Join(out, e.Name()))
 	}
-	for _, m := range machines {
-		switch {
-		case !m.compiled("."):
-			fmt.Printf("dist: there is nothing for %s: install %sgcc and run `make dist` again\n", m.name, m.prefix)
-		case m.notable != "":
-			fmt.Printf("dist: %s was %s\n", m.name, m.notable)
-		}
+	for _, note := range notes {
+		fmt.Println("dist:", note)
 	}
 	return nil
 }
@@ -129,9 +133,9 @@ func empty(out string) error {
 
 // make makes all files of the release, one after the other.
 func (r *release) make() error {
-	for _, m := range r.machines {
-		if err := (target{r, m}).make(); err != nil {
-			return fmt.Errorf("making what is for %s: %w", m.name, err)
+	for _, t := range r.targets {
+		if err := t.make(); err != nil {
+			return fmt.Errorf("making what is for %s: %w", t.name, err)
 		}
 	}
 	for _, step := range []struct {
@@ -151,12 +155,15 @@ func (r *release) make() error {
 }
 
 // make makes the files for one machine.
-func (r target) make() error {
-	binary, err := r.build()
-	if err != nil {
+func (r *target) make() error {
+	var err error
+	if r.binary, err = r.build(); err != nil {
 		return err
 	}
-	files, err := r.installed(binary)
+	if r.licences, err = r.findLicences(); err != nil {
+		return err
+	}
+	files, err := r.installed()
 	if err != nil {
 		return err
 	}
@@ -173,7 +180,7 @@ func (r target) make() error {
 }
 
 // base is how the names of files for this machine begin.
-func (r target) base() string { return "clrprof-" + r.version + "-linux-" + r.name }
+func (r *target) base() string { return "clrprof-" + r.version + "-linux-" + r.name }
 
 // write writes a file of the release, with a mode that does not depend on the umask.
 func (r *release) write(name string, b []byte) error {
@@ -198,7 +205,7 @@ func (r *release) results() ([]string, error) {
 }
 
 // archive writes the archive for this machine, below one folder.
-func (r target) archive(files []file) error {
+func (r *target) archive(files []file) error {
 	b, err := tarball(r.base(), files, r.time)
 	if err != nil {
 		return fmt.Errorf("making the archive: %w", err)
@@ -210,9 +217,9 @@ func (r target) archive(files []file) error {
 }
 
 // installed returns what is installed, by paths below a prefix such as /usr.
-func (r target) installed(binary []byte) ([]file, error) {
-	files := []file{{path: "bin/clrprof", content: binary, mode: 0o755}}
-	for _, part := range []func() ([]file, error){r.manPages, completions, r.licences} {
+func (r *target) installed() ([]file, error) {
+	files := append([]file{{path: "bin/clrprof", content: r.binary, mode: 0o755}}, r.licences...)
+	for _, part := range []func() ([]file, error){r.manPages, completions} {
 		more, err := part()
 		if err != nil {
 			return nil, err

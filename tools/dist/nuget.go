@@ -94,17 +94,13 @@ func (r *release) dotnetTool() error {
 	if err != nil {
 		return err
 	}
-	notices, err := r.notices()
-	if err != nil {
-		return err
-	}
 	own, err := os.ReadFile("LICENSE")
 	if err != nil {
 		return fmt.Errorf("reading the licence: %w", err)
 	}
 	binaries := ""
-	for _, m := range r.machines {
-		binaries += fmt.Sprintf(contentType, m.ofNative()+"clrprof")
+	for _, t := range r.targets {
+		binaries += fmt.Sprintf(contentType, t.ofNative()+"clrprof")
 	}
 	files := []file{
 		{path: "clrprof.nuspec", content: nuspec},
@@ -112,31 +108,23 @@ func (r *release) dotnetTool() error {
 		{path: "_rels/.rels", content: []byte(relationships)},
 		{path: "README.md", content: []byte(toolReadme)},
 		{path: "LICENSE.txt", content: own},
-		{path: "THIRD-PARTY-NOTICES.txt", content: notices},
+		{path: "THIRD-PARTY-NOTICES.txt", content: r.notices()},
 		{path: ofManaged + "DotnetToolSettings.xml", content: []byte(managedSettings)},
 		{path: ofManaged + "Clrprof.Launcher.dll", content: managed},
 		{path: ofManaged + "Clrprof.Launcher.runtimeconfig.json", content: []byte(runtimeConfig)},
 	}
-	for _, m := range r.machines {
-		binary, err := os.ReadFile(target{r, m}.binary())
-		if err != nil {
-			return fmt.Errorf("reading the binary for %s: %w", m.name, err)
-		}
-		files = append(files, file{path: m.ofNative() + "DotnetToolSettings.xml", content: []byte(nativeSettings)},
-			file{path: m.ofNative() + "clrprof", content: binary, mode: 0o755})
+	for _, t := range r.targets {
+		files = append(files, file{path: t.ofNative() + "DotnetToolSettings.xml", content: []byte(nativeSettings)},
+			file{path: t.ofNative() + "clrprof", content: t.binary, mode: 0o755})
 	}
 	return r.writeZip("clrprof."+r.version+".nupkg", files)
 }
 
 // notices returns the licences of all that is in any of the binaries.
-func (r *release) notices() ([]byte, error) {
+func (r *release) notices() []byte {
 	texts := map[string][]byte{}
-	for _, m := range r.machines {
-		licences, err := target{r, m}.licences()
-		if err != nil {
-			return nil, err
-		}
-		for _, l := range licences {
+	for _, t := range r.targets {
+		for _, l := range t.licences {
 			texts[l.path] = l.content
 		}
 	}
@@ -145,7 +133,7 @@ func (r *release) notices() ([]byte, error) {
 		fmt.Fprintf(&all, "---- %s\n\n%s\n\n", strings.TrimPrefix(path, docFolder+"licences/"),
 			bytes.TrimSpace(texts[path]))
 	}
-	return all.Bytes(), nil
+	return all.Bytes()
 }
 
 // nuspec returns the manifest of the package.

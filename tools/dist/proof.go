@@ -40,10 +40,10 @@ func (r *release) sum(name string) (string, error) {
 
 // billOfMaterials writes what is in the binary as CycloneDX: the Go modules, which Go wrote into the binary, Go's own
 // library, and the npm packages in the page.
-func (r target) billOfMaterials() error {
+func (r *target) billOfMaterials() error {
 	listed := filepath.Join(r.stage, "bom-"+r.name+".json")
 	err := goCommand("tool", toolsModule, "cyclonedx-gomod", "bin", "-json", "-noserial", "-notimestamp", "-std",
-		"-version", "v"+r.version, "-output", listed, r.binary())
+		"-version", "v"+r.version, "-output", listed, r.binaryPath())
 	if err != nil {
 		return err
 	}
@@ -102,12 +102,12 @@ func (r *release) provenance() error {
 		return err
 	}
 	tools := map[string]string{"go": strings.TrimSpace(goVersion)}
-	for _, m := range r.machines {
-		compiler, err := output(m.prefix+"gcc", "--version")
+	for _, t := range r.targets {
+		compiler, err := output(t.prefix+"gcc", "--version")
 		if err != nil {
 			return err
 		}
-		tools[m.prefix+"gcc"], _, _ = strings.Cut(compiler, "\n")
+		tools[t.prefix+"gcc"], _, _ = strings.Cut(compiler, "\n")
 	}
 	sources := []digest{}
 	if !r.changed() {
