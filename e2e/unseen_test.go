@@ -27,7 +27,7 @@ func TestUnseen(t *testing.T) {
 		root                 bool
 	}{
 		{"cleared", "", "no_variables", false},
-		{"elsewhere", "", "no_variables", false}, // where nobody knows of a runtime
+		{"elsewhere", "", "no_variables", false}, // the runtime is in no folder that clrprof knows at the start
 		{"env", `env -i DOTNET_ROOT="$DOTNET_ROOT" "$@"; "$@" >/dev/null`, "no_variables", false},
 		{"forbidden", `DOTNET_EnableDiagnostics=0 "$@"; "$@" >/dev/null`, "not_loaded", false},
 		{"sandbox", `unshare -m sh -c 'mount -t tmpfs none /dev/shm; "$@"' sh "$@"; "$@" >/dev/null`, "no_folder", true},

@@ -340,7 +340,7 @@ func (r *runFlags) leave(res collect.Result) {
 		r.own.close()
 	}
 	if res.Session != nil {
-		// What could go wrong with closing a file that nothing was written to harms nobody.
+		// Nothing was written by this descriptor, so no data is lost if closing it fails.
 		_ = res.Session.ReleaseClaim()
 	}
 }
@@ -455,8 +455,8 @@ func (r *runFlags) summarize(e *environment, n *notes, s *session.Session) error
 	return written(writeSummary(e.stderr, summary, asText, layout))
 }
 
-// sayNothing says why a recording of calls has none, or why no object is of a function, which would otherwise be seen
-// only when somebody looks at it.
+// sayNothing says why a recording of calls has none, or why no object is of a function: without a report the user would
+// learn it only on opening the session.
 func sayNothing(n *notes, src *analysis.Source) error {
 	why, err := report.Nothing(src)
 	if err != nil {

@@ -13,8 +13,8 @@ import (
 	q "github.com/clrprof/clrprof/internal/quantity"
 )
 
-// TestManyMarks: the first of many marks are found by an index, so that it does not matter how many there are; few
-// marks have none. The first are those that sorting all finds.
+// TestManyMarks: a session of many marks has an index by time, one of few has none, and the first marks by the index are
+// those that sorting all marks gives.
 func TestManyMarks(t *testing.T) {
 	for name, tt := range map[string]struct {
 		marks   int

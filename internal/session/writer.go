@@ -34,8 +34,8 @@ type Writer struct {
 
 // Create makes a new, empty session file in state Recording, which readers see is being written until the writer is
 // closed (Claim). If path exists, it returns an error that wraps ErrExists, unless force is set: then the old file is
-// replaced, at once and only when the new one is ready. A session that somebody still writes is never replaced: the
-// error wraps ErrInUse.
+// replaced, at once and only when the new one is ready. A session that another writer has claimed is never replaced:
+// the error wraps ErrInUse.
 func Create(path string, force bool) (*Writer, error) {
 	absolute, err := filepath.Abs(path)
 	if err != nil {
@@ -92,11 +92,11 @@ func (w *Writer) PassClaim() *Claim {
 	return c
 }
 
-// ReleaseClaim says that nobody writes the session any more, before the writer is closed.
+// ReleaseClaim gives up the claim before the writer is closed: readers no longer see the session as being written.
 func (w *Writer) ReleaseClaim() error { return w.PassClaim().Release() }
 
 // Reader returns the session as Open does, without opening its file again: SQLite takes some milliseconds for that.
-// Nothing can be written after it; the writer is closed when nobody reads any more.
+// The writer cannot write afterwards. Close it when reading is done.
 func (w *Writer) Reader() (*Session, error) {
 	for _, pragma := range []string{"query_only=1", "temp_store=MEMORY"} {
 		if err := sqlitex.ExecuteTransient(w.conn, "PRAGMA "+pragma, nil); err != nil {
@@ -108,7 +108,7 @@ func (w *Writer) Reader() (*Session, error) {
 }
 
 // Replaceable returns an error if there is something at path that Create does not replace. The error wraps ErrExists if
-// that is no regular file, and ErrInUse if it is a session that somebody still writes.
+// that is no regular file, and ErrInUse if it is a session that a writer has claimed.
 func Replaceable(path string) error {
 	info, err := os.Lstat(path)
 	switch {

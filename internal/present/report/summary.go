@@ -21,7 +21,7 @@ type Summary struct {
 	Command   []string          // that was profiled; nil: it is not known
 	Duration  q.Nanoseconds     // of the recording, 0: it is not known
 	Processes []session.Process // of the session
-	Threads   q.Count           // of all of these: those that did something
+	Threads   q.Count           // of all processes; only threads that did what Did says are known
 	Did       string            // what each of the threads did
 	HasMemory bool              // allocations were counted
 	Estimated bool              // or sampled: Amount.Sampled

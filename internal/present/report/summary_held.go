@@ -81,8 +81,8 @@ type otherHolder struct {
 	parts []analysis.Hold
 }
 
-// findOtherHolder says what holds most of a heap besides static fields, if that is much: several together, of which
-// none does alone, as with the items of a ConcurrentBag; a variable on a stack; a handle.
+// findOtherHolder adds a finding about the root that holds most of a heap and is no static field, if that is much: a
+// variable on a stack, a handle, or several roots together, as for the items of a ConcurrentBag.
 func (s *Summary) findOtherHolder() error {
 	whole := s.context.holders.Bytes
 	if whole < leastBytes {
