@@ -112,7 +112,7 @@ func TestAttachLateOften(t *testing.T) {
 		t.Run(r.Name, func(t *testing.T) {
 			t.Parallel()
 			s := newSandbox(t)
-			s.env = append(s.env, largeBudget)
+			s.env = append(s.env, largeBudget, "DOTNET_TieredCompilation=0") // nothing is compiled again
 			x := s.startUnprepared(s.target(r, "Steps")...)
 			x.do("keep 300000")
 			ours := func() int { return strings.Count(procText(x.pid, "maps"), "clrprof") }
