@@ -2,6 +2,8 @@ package e2e
 
 import (
 	"encoding/json"
+	"fmt"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -65,6 +67,49 @@ func containsAll(text string, parts []string) bool {
 		}
 	}
 	return true
+}
+
+// TestHeldShares: the finding about what holds the heap and the view of the snapshot have the same share of the heap for
+// the same objects: those that one holder has of a type from one place.
+func TestHeldShares(t *testing.T) {
+	t.Parallel()
+	r := mustRecord(t, dotnettest.Need(t).Newest().Command(dotnettest.Target(t, "Problems", dotnettest.Options{}), "bag"),
+		"--lifetime", "--snapshot", "end")
+	part := regexp.MustCompile(`is held by several together, .* byte\[\] made by (Outbox\.Fill Program\.cs:\d+) ([\d.]+ %)`)
+	said := part.FindStringSubmatch(run(t, "report", r.session).stdout)
+	if said == nil {
+		t.Fatal("no finding says what is held")
+	}
+	var rows []struct {
+		From    string
+		Percent float64 `json:"live_bytes_percent"`
+	}
+	shown := run(t, "report", r.session, "snapshot", "byte[]", "--json").stdout
+	if err := json.Unmarshal([]byte(shown), &rows); err != nil {
+		t.Fatal(err)
+	}
+	for _, row := range rows {
+		if row.From == said[1] && fmt.Sprintf("%.2f %%", row.Percent) == said[2] {
+			return
+		}
+	}
+	t.Errorf("the finding says %s of %s, the view:\n%s", said[2], said[1], shown)
+}
+
+// TestProposesTimes: of a program that only computes, and ends before its counters are sampled, the summary has nothing
+// to say, and proposes a recording with times.
+func TestProposesTimes(t *testing.T) {
+	t.Parallel()
+	for _, runtime := range dotnettest.Need(t).NewestAndOldest() {
+		t.Run(runtime.Name, func(t *testing.T) {
+			t.Parallel()
+			r := record(t, runtime.Command(dotnettest.Target(t, "Problems", dotnettest.Options{}), "again"))
+			shown := run(t, "report", r.session).stdout
+			if _, next, _ := strings.Cut(shown, "\nNext\n"); !strings.Contains(next, "  clrprof run --time -- ") {
+				t.Errorf("no recording with times is proposed:\n%s", shown)
+			}
+		})
+	}
 }
 
 // TestNothingRecorded: a summary of times without a call, or of objects of no function, says which flag is why.

@@ -21,7 +21,7 @@ type HeldPlace struct {
 // Holders are who holds what snapshots of heaps have.
 type Holders struct {
 	Places []HeldPlace // those of most bytes first
-	Bytes  q.Bytes     // of all objects
+	Bytes  q.Bytes     // of all objects of the snapshots, held or not: of as many are the percentages of the view
 }
 
 // Holder returns the static field that retains half of the objects of a type from a place or more, and how many bytes
@@ -39,6 +39,15 @@ func (h *Holders) Holder(from Place, typ session.TypeID) (*session.SnapshotStati
 // Holders returns who holds what; nothing, if there is no snapshot.
 func (v *Source) Holders() (*Holders, error) {
 	out := &Holders{}
+	taken, err := v.session.Snapshots()
+	if err != nil {
+		return nil, err
+	}
+	for _, s := range taken {
+		if v.selection.HasProcess(s.Process) {
+			out.Bytes += s.All.Bytes
+		}
+	}
 	sites, err := v.session.SnapshotSites()
 	if err != nil || len(sites) == 0 {
 		return out, err
@@ -70,7 +79,6 @@ func (v *Source) Holders() (*Holders, error) {
 			amount = d.scaled(at, amount)
 			bytes = d.scaled(at, q.Amount{Bytes: bytes}).Bytes
 		}
-		out.Bytes += amount.Bytes
 		if !known || d.siteNode[at] < 0 {
 			continue
 		}

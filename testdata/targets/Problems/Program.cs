@@ -1,6 +1,7 @@
-// Seven problems that people look for, each in a function of its own: a list that only grows, a bag that nobody empties, a
-// cache that drops its entries after they have grown old, a lock that threads wait for, a thread that waits for asynchronous work, a slow regular
-// expression, and a text that is added to. The summary of a profile has to name each function.
+// Eight problems that people look for, each in a function of its own: a list that only grows, a bag that nobody empties, a
+// cache that drops its entries after they have grown old, a lock that threads wait for, a thread that waits for
+// asynchronous work, a slow regular expression, a text that is added to, and a sequence that is computed again for each
+// of its elements. The summary of a profile has to name each function.
 using System;
 using System.Collections.Concurrent;
 using System.Collections.Generic;
@@ -25,6 +26,7 @@ namespace Problems
                 case "async": Mail.Send(8); break;
                 case "regex": Search.Find(14); break;
                 case "text": Report.Build(3_000); break;
+                case "again": Prices.Sum(6_000); break;
                 default: return 2;
             }
             Console.WriteLine("done");
@@ -147,6 +149,24 @@ namespace Problems
             for (int i = 0; i < lines; i++)
                 text += "line " + i + "\n";
             return text;
+        }
+    }
+
+    static class Prices
+    {
+        static IEnumerable<int> All(int count)
+        {
+            for (int i = 0; i < count; i++)
+                yield return i;
+        }
+
+        public static void Sum(int count)
+        {
+            var prices = All(count);
+            long sum = 0;
+            for (int i = 0; i < count; i++)
+                sum += prices.ElementAt(i); // from the first element on, each time
+            Console.WriteLine(sum);
         }
     }
 }
