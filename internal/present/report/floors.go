@@ -27,8 +27,8 @@ func Floors() []Floor {
 			q.Count(leastWaits).Of("wait"), ms(longWait), rules.LeastPercent), rules.OfElapsed},
 		{"database commands and HTTP requests", fmt.Sprintf("%s; %s", ms(leastBlocked), tenth), rules.OfDuration},
 		{"where bytes are allocated", fmt.Sprintf("%s in all; %s", mb, tenth), rules.OfBytes},
-		{"that a program mostly waits, without --time", fmt.Sprintf("%s; less than %d %% CPU time", ms(leastRun),
-			percentPoints/idlePerCPU), rules.OfDuration},
+		{"that a program mostly waits, without --time", fmt.Sprintf("%s, and samples of %d %% of the run; less than "+
+			"%d %% CPU time", ms(leastRun), mostSampled, percentPoints/idlePerCPU), rules.OfDuration},
 		{"that methods are compiled while a program runs", fmt.Sprintf("%s; %s", ms(leastCompiled), tenth),
 			rules.OfDuration},
 		{"calls that allocate native memory, with --time", fmt.Sprintf("%d MB; %s; half of them not freed",

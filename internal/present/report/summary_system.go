@@ -15,7 +15,11 @@ const (
 	nativePerHeap = 4    // of the heap, at least
 	leastRun      = 400e6
 	leastBusy     = 100e6
-	idlePerCPU    = 4    // of the run, one in so many is CPU time
+	idlePerCPU    = 4  // of the run, one in so many is CPU time
+	mostSampled   = 75 // percent of the run that samples are of at least, where they say that all of it waits
+	leastNoticed  = 200e6
+	// One byte for so many nanoseconds of CPU time is little: to allocate and collect them takes a tenth of it or less.
+	littlePerByte = 16
 	leastFree     = 16e6 // bytes between objects; a young heap has some MB for what is allocated next
 	halfFree      = 2    // of the memory of the heap, one byte in so many is free at least
 )
@@ -30,7 +34,7 @@ func (s *Summary) findSystem() error {
 	if err != nil {
 		return err
 	}
-	waits := s.Timing == nil && x.Span >= leastRun && x.CPU < x.Span/idlePerCPU
+	waits := s.Timing == nil && x.Span >= leastRun && x.CPU < x.Span/idlePerCPU && isShare(x.Span, s.ran(), mostSampled)
 	if waits {
 		kind := FindingIdle
 		if x.Busy {
@@ -38,8 +42,8 @@ func (s *Summary) findSystem() error {
 		}
 		s.findShare(nil, Explains{rules.OfDuration, q.PercentOf(x.Span-x.CPU, x.Span)}, kind, x.CPU, x.Span)
 	}
-	if s.Timing == nil && (waits || s.wantsTimes || len(s.Findings) == 0 && isBusy(x)) {
-		s.Next = append(s.Next, Next{Kind: NextTimes})
+	if waits || s.wantsTimes || s.saysMore(x) {
+		s.proposeTimes()
 	}
 	own := s.context.processes.get(x.Of).AgentPrivate // the most that it ever had
 	private := x.Private - min(own, x.Private)
@@ -54,10 +58,15 @@ func (s *Summary) findSystem() error {
 		return err
 	}
 	s.findShare(nil, Explains{rules.OfAlive, q.PercentOf(private-heap, private)}, FindingNative, private, heap, own)
-	if s.Timing == nil && !waits && !s.wantsTimes {
-		s.Next = append(s.Next, Next{Kind: NextTimes})
-	}
+	s.proposeTimes()
 	return nil
+}
+
+// proposeTimes proposes to record times, once, where there are none.
+func (s *Summary) proposeTimes() {
+	if times := (Next{Kind: NextTimes}); s.Timing == nil && !slices.Contains(s.Next, times) {
+		s.Next = append(s.Next, times)
+	}
 }
 
 // Functions of the framework that allocate native memory, and that free it, by type.
@@ -107,8 +116,15 @@ func (s *Summary) findNativeCalls(private q.Bytes) bool {
 	return true
 }
 
-// isBusy reports whether a program worked for most of the time: if no finding says at what, times do.
-func isBusy(x analysis.Sampled) bool { return x.CPU >= leastBusy && x.CPU >= x.Span/2 }
+// saysMore reports whether times say more of a program than its objects do: nothing stands out in them, and it ran for
+// so long that somebody notices, or it worked for most of the time and allocated little for that. How much a program
+// works is not known where it ends before its counters are sampled.
+func (s *Summary) saysMore(x analysis.Sampled) bool {
+	if isBusy := x.CPU >= leastBusy && x.CPU >= x.Span/2; isBusy {
+		return len(s.Findings) == 0 || int64(s.Total.Bytes) < int64(x.CPU)/littlePerByte
+	}
+	return len(s.Findings) == 0 && s.Total.Bytes < leastBytes && s.ran() >= leastNoticed
+}
 
 // findFragmented says of the process with most of it how much of the memory of its heap was free between objects when
 // its last collection ended, if that is much, and whose objects died there.
