@@ -134,7 +134,8 @@ type Unjudged struct {
 type Result struct {
 	Findings []Finding
 	Unjudged []Unjudged
-	Hidden   int // findings beyond the limit of a rule
+	Hidden   int            // findings beyond the limit of a rule
+	HiddenOf map[string]int // of these, by the id of the rule
 }
 
 // maxFindings is how many findings of a rule are kept: more of one kind tell a reader nothing new.
@@ -184,13 +185,14 @@ func JudgeBetween(src *analysis.Source, disabled []string, between func() error)
 
 // without returns what rules say that are not disabled.
 func (j *judged) without(disabled []string) *Result {
-	out := &Result{}
+	out := &Result{HiddenOf: map[string]int{}}
 	for _, r := range All() {
 		hidden, judged := j.hidden[r.ID]
 		switch {
 		case slices.Contains(disabled, r.ID):
 		case judged:
 			out.Hidden += hidden
+			out.HiddenOf[r.ID] = hidden
 		default:
 			needs := r.Needs()
 			switch {

@@ -1,6 +1,7 @@
 package report
 
 import (
+	"fmt"
 	"slices"
 
 	"github.com/clrprof/clrprof/internal/analysis"
@@ -168,6 +169,8 @@ type broken struct {
 	rows  []Row // of the rules that are not disabled
 	said  map[string]bool
 	waits map[waitAt]bool // what rules about waiting found, also those that are disabled
+	// how many findings of a rule are not among the rows, because it has too many
+	hidden map[string]int
 }
 
 // waitAt is a place in user code, and the function that is called there and waits.
@@ -180,11 +183,11 @@ type waitAt struct {
 func (s *Summary) judgeAll(o Options) (*broken, error) {
 	disabled := o.Disabled
 	o.Disabled = nil
-	rows, _, err := s.context.judge(&o)
+	rows, result, err := s.context.judge(&o)
 	if err != nil {
 		return nil, err
 	}
-	out := &broken{said: map[string]bool{}, waits: map[waitAt]bool{}}
+	out := &broken{said: map[string]bool{}, waits: map[waitAt]bool{}, hidden: result.HiddenOf}
 	for i := range rows {
 		f := rows[i].finding
 		if f.Rule.Waiting {
@@ -198,14 +201,19 @@ func (s *Summary) judgeAll(o Options) (*broken, error) {
 	return out, nil
 }
 
-// findRules tells the gravest finding of each warning that is a part of a cost worth the room. Of waits it tells all
-// that are: each lock is a cause of its own, and to mend one does not mend another.
+// findRules tells the gravest finding of each warning that is a part of a cost worth the room. Waits of a rule in
+// several places are one finding: each is a cause of its own, and all of them together are what somebody waits for.
 func (s *Summary) findRules(b *broken) {
 	for i := range b.rows {
 		f := b.rows[i].finding
-		part := s.partOf(f.Finding)
-		again := b.said[f.Rule.ID] && !f.Rule.Waiting
-		if f.Rule.Severity != rules.Warning || again || part.Share.Float() < rules.LeastPercent {
+		if f.Rule.Severity != rules.Warning || b.said[f.Rule.ID] {
+			continue
+		}
+		part, said := s.partOf(f.Finding), s.context.said(&b.rows[i])
+		if places := b.of(f.Rule); f.Rule.Waiting && len(places) > 1 {
+			part, said = s.waitedIn(places, b.hidden[f.Rule.ID])
+		}
+		if part.Share.Float() < rules.LeastPercent {
 			continue
 		}
 		b.said[f.Rule.ID] = true
@@ -215,11 +223,48 @@ func (s *Summary) findRules(b *broken) {
 		if f.Rule.Each > 0 {
 			of += ", by estimate"
 		}
-		s.findShare(&b.rows[i], part, FindingRule, f.Rule.Title, s.context.said(&b.rows[i]), f.Rule.ID, part.Share, of)
+		s.findShare(&b.rows[i], part, FindingRule, f.Rule.Title, said, f.Rule.ID, part.Share, of)
 	}
 	s.unsaid = slices.ContainsFunc(b.rows, func(r Row) bool {
 		return r.finding.Rule.Severity == rules.Warning && !b.said[r.finding.Rule.ID]
 	})
+}
+
+// of are the findings of a rule, the gravest first.
+func (b *broken) of(rule *rules.Rule) (out []*Row) {
+	for i := range b.rows {
+		if b.rows[i].finding.Rule == rule {
+			out = append(out, &b.rows[i])
+		}
+	}
+	return out
+}
+
+// mostWaitPlaces is how many places of waits one finding names.
+const mostWaitPlaces = 6
+
+// waitedIn is what part of the elapsed time several findings of a rule about waits are, and their places in a sentence;
+// hidden is how many more the rule has.
+func (s *Summary) waitedIn(places []*Row, hidden int) (Explains, string) {
+	all := rules.Finding{Rule: places[0].finding.Rule}
+	var named List
+	for _, r := range places {
+		f := r.finding
+		all.Waited += f.Waited
+		if len(named) < mostWaitPlaces {
+			named = append(named, fmt.Sprintf("%s %s (%s)", s.context.placeText(r.from), f.Waited,
+				s.context.frameName(f.Finding.Function)))
+		}
+	}
+	of := "in all"
+	if hidden > 0 {
+		of = fmt.Sprintf("in the %d where it is most", len(places))
+	}
+	if more := len(places) + hidden - len(named); more > 0 {
+		named = append(named, fmt.Sprintf("… %s more", q.Count(more)))
+	}
+	return s.partOf(&all), fmt.Sprintf("off the processor in %s, for %s %s: %s.",
+		Things{len(places) + hidden, "place"}, all.Waited, of, named)
 }
 
 // partOf is what part of its cost a finding of a rule is.

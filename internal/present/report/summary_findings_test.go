@@ -3,7 +3,10 @@ package report
 import (
 	"fmt"
 	"maps"
+	"regexp"
 	"slices"
+	"strconv"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -142,8 +145,31 @@ func TestUncertainTimes(t *testing.T) {
 	}
 }
 
+// waitPlace is what the view rules says of a wait: its place, the function that waits, and for how long.
+var waitPlace = regexp.MustCompile(`^(.*): off the processor .* in \d+ calls? of (.*), for (.*) ms in all\.$`)
+
+// inOne is the finding of several waits, from what the view rules says of each.
+func inOne(t *testing.T, title, rule string, said []string) string {
+	t.Helper()
+	sum, places := 0.0, []string{}
+	for _, s := range said {
+		at := waitPlace.FindStringSubmatch(s)
+		if at == nil {
+			t.Fatalf("%q is no wait", s)
+		}
+		ms, err := strconv.ParseFloat(at[3], 64)
+		if err != nil {
+			t.Fatal(err)
+		}
+		sum += ms
+		places = append(places, fmt.Sprintf("%s %s ms (%s)", at[1], at[3], at[2]))
+	}
+	return fmt.Sprintf("%s: off the processor in %d places, for %.2f ms in all: %s. (rule %s)", title, len(said), sum,
+		strings.Join(places, ", "), rule)
+}
+
 // TestFindingsAreRules: what a rule is about is said by the summary as by the view rules, of each warning the gravest, of
-// those about waiting all, and not if the rule is disabled; nor does another finding say it then.
+// one about waiting all places, and not if the rule is disabled; nor does another finding say it then.
 func TestFindingsAreRules(t *testing.T) {
 	reported := map[string]bool{}
 	for name, b := range map[string]*sessiontest.Builder{"broken": sessiontest.Broken(), "aging": sessiontest.Aging(),
@@ -158,13 +184,21 @@ func TestFindingsAreRules(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			want := map[string][]string{}
+			want, waits := map[string][]string{}, map[*rules.Rule][]string{}
 			for i := range table.Rows {
 				rule, said := table.Broken(i)
+				if rule.Waiting {
+					waits[rule] = append(waits[rule], said)
+				}
 				part := s.partOf(table.Rows[i].finding.Finding)
-				if rule.Severity == rules.Warning && (rule.Waiting || want[rule.ID] == nil) &&
+				if rule.Severity == rules.Warning && want[rule.ID] == nil &&
 					part.Share.Float() >= rules.LeastPercent {
 					want[rule.ID] = append(want[rule.ID], fmt.Sprintf("%s: %s (rule %s)", rule.Title, said, rule.ID))
+				}
+			}
+			for rule, said := range waits {
+				if len(said) > 1 {
+					want[rule.ID] = []string{inOne(t, rule.Title, rule.ID, said)}
 				}
 			}
 			have, kinds := findings(t, r)
@@ -191,6 +225,31 @@ func TestFindingsAreRules(t *testing.T) {
 	for _, r := range rules.All() {
 		if r.Waiting && !reported[r.ID] {
 			t.Errorf("%s: no session breaks it", r.ID)
+		}
+	}
+}
+
+// TestManyWaits: of many waits the finding has all that is known, and names the longest.
+func TestManyWaits(t *testing.T) {
+	r := made(t, waiting())
+	s, err := r.Summarize(Options{Top: 5})
+	if err != nil {
+		t.Fatal(err)
+	}
+	rule := rules.All()[slices.IndexFunc(rules.All(), func(r *rules.Rule) bool { return r.ID == "lock-contention" })]
+	var places []*Row
+	for i := range 8 {
+		f := &rules.Finding{Rule: rule, Waited: q.Nanoseconds(80-i) * 1e6}
+		places = append(places, &Row{from: analysis.Place{Function: 5}, finding: &findingRow{f, ""}})
+	}
+	for hidden, want := range map[int]string{
+		0: "off the processor in 8 places, for 612.00 ms in all: ",
+		3: "off the processor in 11 places, for 612.00 ms in the 8 where it is most: ",
+	} {
+		part, said := s.waitedIn(places, hidden)
+		if !strings.HasPrefix(said, want) || strings.Count(said, " ms (") != mostWaitPlaces ||
+			!strings.HasSuffix(said, fmt.Sprintf(", … %d more.", 2+hidden)) || part.Share.Part != 612e6 {
+			t.Errorf("%d more: %q, %v", hidden, said, part.Share)
 		}
 	}
 }
