@@ -75,6 +75,9 @@ func (v *comparedSource) eachEntry(kind EntryKind, c *comparedColumn, out *compa
 			rows, nameOf = append(rows, one), append(nameOf, part.name)
 		}
 	}
+	if !found.Elsewhere.IsZero() {
+		rows, nameOf = append(rows, found.Elsewhere), append(nameOf, kind.Elsewhere())
+	}
 	out.describe = func(i int64) Change {
 		if nameOf[i] != "" {
 			return Change{Name: nameOf[i]}

@@ -42,14 +42,24 @@ func (k EntryKind) Beside() string {
 	return "(outside of endpoints)"
 }
 
+// Elsewhere is what the row of processes is called that have no entry points: Entries.Elsewhere.
+func (k EntryKind) Elsewhere() string {
+	if k == EntryTests {
+		return "(processes without tests)"
+	}
+	return "(processes without endpoints)"
+}
+
 // Entries are the values of the entry points of one kind, in the order of their functions. Each allocation and each
-// interval of time counts once: with what was done outside of them, all adds up to the processes that have some.
+// interval of time counts once, and all of them add up to what is selected.
 type Entries struct {
 	List []EntryValue
 	// of processes that have entry points: the runner or server, fixtures, and threads that they started
 	Outside []EntryValue
 	// what async methods did after they had waited that several entry points call, or that are also called outside
 	Several []EntryValue
+	// of processes in which no entry point did anything, all together: those that build, and start the tests
+	Elsewhere EntryValue
 }
 
 // EntryValue is what was done in the calls of an entry point, by its method and by what that called; also what async
@@ -63,8 +73,8 @@ type EntryValue struct {
 	Time      session.TimeValue
 }
 
-// isZero reports whether nothing of it is selected.
-func (t EntryValue) isZero() bool { return t.Amounts.IsZero() && t.Time == session.TimeValue{} }
+// IsZero reports whether nothing of it is selected.
+func (t EntryValue) IsZero() bool { return t.Amounts.IsZero() && t.Time == session.TimeValue{} }
 
 // HasEntries reports whether one of some functions is an entry point of a kind.
 func HasEntries(functions []session.Function, kind EntryKind) bool {
@@ -177,6 +187,7 @@ func (t *entryTree) ownerOf(path int32) int32 {
 // sum adds up the paths of each owner.
 func (t *entryTree) sum() *Entries {
 	ran := map[session.ProcessID]bool{}
+	var elsewhere EntryValue
 	beside := map[int32]map[session.ProcessID]*EntryValue{ofOutside: {}, ofSeveral: {}}
 	for i := range t.paths {
 		if t.owner[i] >= 0 {
@@ -192,16 +203,18 @@ func (t *entryTree) sum() *Entries {
 		if owner == ofUnseen { // an async method that only calls itself: it is not known who called it first
 			owner = ofSeveral
 		}
-		if ran[p.process] {
-			of := beside[owner]
-			if of[p.process] == nil {
-				of[p.process] = &EntryValue{Process: p.process}
-			}
-			of[p.process].add(p, true, t.isCall(int32(i)))
+		if !ran[p.process] {
+			elsewhere.add(p, true, t.isCall(int32(i)))
+			continue
 		}
+		of := beside[owner]
+		if of[p.process] == nil {
+			of[p.process] = &EntryValue{Process: p.process}
+		}
+		of[p.process].add(p, true, t.isCall(int32(i)))
 	}
-	return &Entries{slices.DeleteFunc(t.entries, EntryValue.isZero), inOrder(beside[ofOutside]),
-		inOrder(beside[ofSeveral])}
+	return &Entries{slices.DeleteFunc(t.entries, EntryValue.IsZero), inOrder(beside[ofOutside]),
+		inOrder(beside[ofSeveral]), elsewhere}
 }
 
 // isCall reports whether the calls of a path are calls of its function: who calls an async method or an iterator calls
@@ -229,7 +242,7 @@ func (t *EntryValue) add(p *asyncPath, itself, isCall bool) {
 func inOrder(of map[session.ProcessID]*EntryValue) []EntryValue {
 	var out []EntryValue
 	for _, p := range slices.Sorted(maps.Keys(of)) {
-		if !of[p].isZero() {
+		if !of[p].IsZero() {
 			out = append(out, *of[p])
 		}
 	}

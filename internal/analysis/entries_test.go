@@ -190,6 +190,7 @@ type testSum struct {
 
 func checkTestsAddUp(t *rapid.T, v *Source, tests *Entries) {
 	have, want := map[session.ProcessID]testSum{}, map[session.ProcessID]testSum{}
+	var elsewhere testSum // of processes in which no test ran
 	for _, list := range [][]EntryValue{tests.List, tests.Several, tests.Outside} {
 		for _, x := range list {
 			sum := have[x.Process]
@@ -207,6 +208,8 @@ func checkTestsAddUp(t *rapid.T, v *Source, tests *Entries) {
 	for _, p := range processes {
 		if _, ran := have[p.Process]; ran {
 			want[p.Process] = testSum{Amount: p.Amount}
+		} else {
+			elsewhere.Amount = elsewhere.Amount.Add(p.Amount)
 		}
 	}
 	for _, p := range times {
@@ -214,10 +217,23 @@ func checkTestsAddUp(t *rapid.T, v *Source, tests *Entries) {
 			sum := want[p.Process]
 			sum.Time = p.Inclusive
 			want[p.Process] = sum
+		} else {
+			elsewhere.Time = elsewhere.Time.Add(p.Inclusive)
 		}
 	}
 	if d := cmp.Diff(want, have); d != "" {
 		t.Fatalf("by process (-all +tests and the rest):\n%s", d)
+	}
+	functions, err := v.session.Functions()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !HasEntries(functions, EntryTests) { // then there is nothing to divide
+		elsewhere = testSum{}
+	}
+	x := tests.Elsewhere
+	if d := cmp.Diff(elsewhere, testSum{x.Amounts.Inclusive, x.Time.Inclusive}); d != "" {
+		t.Fatalf("in processes without tests (-all +tests):\n%s", d)
 	}
 }
 

@@ -75,7 +75,7 @@ func TestViewsAgreeWithSQL(t *testing.T) {
 			}
 			got := viewObjects(t, s, p.view, o, strings.Split(p.columns, ", "))
 			want := queryObjects(t, s, "SELECT "+p.columns+" FROM "+from)
-			if p.view == "lines" { // what is without a line: SQL's lines leave it out
+			if p.view == "lines" || p.view == "ips" { // what is without a line or an instruction: SQL leaves it out
 				got = slices.DeleteFunc(got, func(m map[string]any) bool { return m["process_id"] == 0.0 })
 			}
 			if p.view == "callers" { // the current function's own row is not a call
@@ -181,12 +181,19 @@ func TestBytesWithoutInstruction(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		var placed, all q.Amount
+		var placed, without, all q.Amount
 		for _, row := range table.Rows {
+			if row.kind == rowOutside {
+				without = without.Add(row.values.Exclusive)
+				continue
+			}
 			placed = placed.Add(row.values.Exclusive)
 		}
 		for _, v := range b.SiteValues {
 			all = all.Add(v.Amount)
+		}
+		if without != all.Sub(placed) {
+			t.Errorf("%s: %v of %v are at instructions, %v without one", name, placed, all, without)
 		}
 		at := slices.IndexFunc(table.Notes, func(n Note) bool { return n.Kind == NoteUnplacedBytes })
 		if (at >= 0) != (placed != all) {

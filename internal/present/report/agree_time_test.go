@@ -95,6 +95,9 @@ func TestTimesAgreeWithSQL(t *testing.T) {
 			})
 			want := queryObjects(t, s, "SELECT "+p.selects+", "+timeSQL(p.single)+" FROM "+p.from+
 				" WHERE v.calls <> 0 OR v.elapsed_inclusive <> 0 OR v.overhead_inclusive <> 0")
+			if p.view == "ips" { // what is without an instruction: SQL leaves it out
+				got = slices.DeleteFunc(got, func(m map[string]any) bool { return m["instruction_address"] == nil })
+			}
 			if p.view == "lines" { // a view has the calls of a function once, in the lines that make them
 				got = slices.DeleteFunc(got, func(m map[string]any) bool { return m["kind"] == "outside" })
 				for _, m := range want {

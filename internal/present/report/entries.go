@@ -140,6 +140,13 @@ func (b *builder) entryRows(e *entries) (rows, outside []Row, err error) {
 			outside = append(outside, row)
 		}
 	}
+	if x := &found.Elsewhere; len(rows)+len(outside) > 0 && !x.IsZero() {
+		row := Row{kind: rowOutside, text: e.kind.Elsewhere(), values: x.Amounts}
+		if b.hasTime() {
+			row.time = place(x.Time)
+		}
+		outside = append(outside, row)
+	}
 	return rows, outside, nil
 }
 

@@ -33,12 +33,26 @@ var divided = []struct {
 }{
 	{"functions", "exclusive_allocations", "exclusive_bytes", "cpu_exclusive", false},
 	{"lines", "exclusive_allocations", "exclusive_bytes", "cpu_exclusive", false},
+	{"ips", "exclusive_allocations", "exclusive_bytes", "cpu_exclusive", false},
 	{"modules", "exclusive_allocations", "exclusive_bytes", "cpu_exclusive", true},
 	{"types", "instances", "bytes", "", true},
 	{"lifetime", "instances", "bytes", "", false},
 	{"threads", "allocations", "bytes", "cpu_inclusive", false},
 	{"processes", "allocations", "bytes", "cpu_inclusive", false},
 	{"calltree", "inclusive_allocations", "inclusive_bytes", "cpu_inclusive", true},
+	{"tests", "inclusive_allocations", "inclusive_bytes", "cpu_inclusive", false},
+	{"endpoints", "inclusive_allocations", "inclusive_bytes", "cpu_inclusive", false},
+}
+
+// divides reports whether a view has rows of a session: entry points of its kind ran, or objects were followed.
+func divides(view string, src *analysis.Source, b *sessiontest.Builder) (bool, error) {
+	kind, isEntries := map[string]analysis.EntryKind{"tests": analysis.EntryTests,
+		"endpoints": analysis.EntryEndpoints}[view]
+	if !isEntries {
+		return view != "lifetime" || len(b.Lifetimes) > 0, nil
+	}
+	found, err := src.Entries(kind)
+	return err == nil && len(found.List) > 0, err
 }
 
 // values are the numbers of a row, as a format has them, and its level in a tree.
@@ -150,7 +164,10 @@ func TestFormatsAddUp(t *testing.T) {
 			if d.cpu != "" && len(b.ProcessTimes) > 0 {
 				want[d.cpu] = int64(time.Inclusive.CPU)
 			}
-			if d.view == "lifetime" && len(b.Lifetimes) == 0 || len(want) == 0 {
+			if has, err := divides(d.view, src, b); err != nil || !has || len(want) == 0 {
+				if err != nil {
+					t.Fatal(err)
+				}
 				continue
 			}
 			columns := slices.Sorted(maps.Keys(want))
@@ -259,7 +276,10 @@ func TestTextAddsUp(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, d := range divided {
-			if d.tree || d.view == "lifetime" && len(b.Lifetimes) == 0 {
+			if has, err := divides(d.view, src, b); err != nil || d.tree || !has {
+				if err != nil {
+					t.Fatal(err)
+				}
 				continue
 			}
 			view, err := report.FindView(d.view)

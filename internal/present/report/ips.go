@@ -2,6 +2,7 @@ package report
 
 import (
 	q "github.com/clrprof/clrprof/internal/quantity"
+	"github.com/clrprof/clrprof/internal/session"
 )
 
 // ipsView is the list of instructions.
@@ -29,18 +30,35 @@ func buildInstructions(b *builder) error {
 	if err != nil {
 		return err
 	}
-	b.table.Rows = b.limit(list, exclusiveCost)
-	var placed q.Amount
-	var placedTime q.Time
-	for _, r := range list {
-		placed, placedTime = placed.Add(r.values.Exclusive), placedTime.Add(exclusiveCost(&r).time)
-	}
-	if without := b.shown.Sub(placed); !without.IsZero() {
-		b.note(NoteUnplacedBytes, q.PercentOf(without.Bytes, b.total.Bytes))
-	}
-	if b.hasTime() {
-		without := b.shownTime.Inclusive.Sub(placedTime)
-		b.note(NoteWithoutInstruction, q.PercentOf(b.elapsed(without), b.elapsed(b.totalTime.Inclusive)))
-	}
+	b.table.Rows = b.limit(b.withoutInstruction(list), exclusiveCost)
 	return nil
+}
+
+// withoutInstruction adds a row of what is at no known instruction to those of instructions, so that the rows add up to
+// the whole.
+func (b *builder) withoutInstruction(list []Row) []Row {
+	var placed q.Amount
+	var calls, running q.Count
+	var placedTime q.Time
+	for i := range list {
+		r := &list[i]
+		placed, placedTime = placed.Add(r.values.Exclusive), placedTime.Add(exclusiveCost(r).time)
+		if r.time != nil {
+			calls, running = calls+r.time.Calls, running+r.time.Running
+		}
+	}
+	amount, time := b.shown.Sub(placed), b.shownTime.Inclusive.Sub(placedTime)
+	if !amount.IsZero() {
+		b.note(NoteUnplacedBytes, q.PercentOf(amount.Bytes, b.total.Bytes))
+	}
+	row := Row{kind: rowOutside, text: "(without an instruction)", values: both(amount)}
+	if b.hasTime() {
+		b.note(NoteWithoutInstruction, q.PercentOf(b.elapsed(time), b.elapsed(b.totalTime.Inclusive)))
+		row.time = place(session.TimeValue{Calls: b.shownTime.Calls - calls, Running: b.shownTime.Running - running,
+			Times: q.Times{Inclusive: time, Exclusive: time}})
+	}
+	if amount.IsZero() && (row.time == nil || row.time.TimeValue == session.TimeValue{}) {
+		return list
+	}
+	return append(list, row)
 }
