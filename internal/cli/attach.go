@@ -118,14 +118,14 @@ func (a *attachFlags) add(cmd *cobra.Command) {
 		f.String(name, "", "")
 		f.Lookup(name).Hidden = true
 	}
-	for _, name := range []string{"exclude-small", "interactions", "mark-requests"} { // without a value
+	for _, name := range []string{"exclude-small", "interactions", "mark-requests", "test-cases"} { // without a value
 		f.Lookup(name).NoOptDefVal = "true"
 	}
 }
 
 // atStart are flags of run for what a process has to be asked for at its start.
 var atStart = []string{"probes", "exclude-small", "cpu-counters", "events", "event-limit", "trace", "trace-limit",
-	"interactions", "mark-at", "mark-requests", "record-inside", "record-outside",
+	"interactions", "mark-at", "mark-requests", "test-cases", "record-inside", "record-outside",
 	instrument.FlagStartAt, instrument.FlagStopAt, instrument.FlagPauseAt, instrument.FlagResumeAt}
 
 // checkTime refuses what calls of a process that has started cannot be recorded with.

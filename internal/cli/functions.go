@@ -14,6 +14,7 @@ import (
 type functionFlags struct {
 	markAt          []string
 	markRequests    bool
+	testCases       bool
 	inside, outside []string
 	controlAt       [4][]string // by place in controlFlags
 
@@ -37,6 +38,9 @@ func (a *functionFlags) add(f *pflag.FlagSet) {
 			"PATTERN[:before|after|top|bottom], such as Shop.Orders.Load:after for each return")
 	f.BoolVar(&a.markRequests, "mark-requests", false,
 		"mark each request of an ASP.NET Core server when its endpoint has been chosen, with the endpoint's name")
+	f.BoolVar(&a.testCases, "test-cases", false,
+		"count what each case of a test with arguments allocates: [Theory], [TestCase], [DataRow] and so on have a row "+
+			"for each case in clrprof report SESSION tests")
 	f.StringSliceVar(&a.inside, instrument.FlagInside, nil,
 		"record a thread only while it is in a call of one of these functions, named as for --include: the "+
 			"functions and what they call; with :process after the name, record all threads of a process while one "+
@@ -86,6 +90,9 @@ func (a *functionFlags) set(to map[string]any) {
 	if a.markRequests {
 		to["mark_requests"] = true
 	}
+	if a.testCases {
+		to["test_cases"] = true
+	}
 	for name, patterns := range given {
 		if len(patterns) > 0 {
 			to[name] = patterns
@@ -105,6 +112,10 @@ func (a *functionFlags) say(notes *notes, res collect.Result) {
 	if a.markRequests && res.Requests == 0 {
 		notes.say("--mark-requests: no request was marked: in no recorded process ASP.NET Core chose an endpoint, " +
 			"or the process runs on .NET Core 3.1")
+	}
+	if a.testCases && res.Cases == 0 {
+		notes.say("--test-cases: no case of a test was seen: no recorded process called a test with parameters, its " +
+			"assembly is precompiled, or the process runs on .NET Core 3.1")
 	}
 	if res.Unlimited > 0 {
 		notes.say("%s: not everywhere: %v could not have probes, or runs on .NET Core 3.1, so more or less was "+

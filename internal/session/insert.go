@@ -42,6 +42,9 @@ func (w *Writer) ReplaceThreadScopes(rows []ThreadScope) error {
 	return put(w, replace, threadScopeTable, rows)
 }
 
+// ReplaceTestCases adds rows, or replaces those of the same case.
+func (w *Writer) ReplaceTestCases(rows []TestCase) error { return put(w, replace, testCaseTable, rows) }
+
 // ReplaceInteractions adds rows, or replaces those with the same id.
 func (w *Writer) ReplaceInteractions(rows []Interaction) error {
 	return put(w, replace, interactionTable, rows)

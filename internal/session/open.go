@@ -188,7 +188,7 @@ var tableNames = []string{
 	typeArgumentTable.name,
 	functionTable.name, functionArgumentTable.name, bodyTable.name, instructionTable.name, sliceTable.name,
 	pauseTable.name, markTable.name, notProbedTable.name, threadScopeTable.name,
-	interactionTable.name, interactionFrameTable.name,
+	testCaseTable.name, interactionTable.name, interactionFrameTable.name,
 	processLifetimeTable.name, leftOutTable.name, endingTable.name, gcFreedTable.name,
 	gcTable.name, gcGenerationTable.name, gcDetailTable.name, gcCallerTable.name,
 	gcHeapTable.name,

@@ -143,6 +143,9 @@ func (s *Session) Threads() ([]Thread, error) { return rows(s, threadTable) }
 // ThreadSets returns the table thread_set in the order of thread.
 func (s *Session) ThreadSets() ([]ThreadSet, error) { return rows(s, threadSetTable) }
 
+// TestCases returns the table test_case in the order of function, arguments and number.
+func (s *Session) TestCases() ([]TestCase, error) { return rows(s, testCaseTable) }
+
 // ThreadScopes returns the table thread_scope in the order of thread.
 func (s *Session) ThreadScopes() ([]ThreadScope, error) { return rows(s, threadScopeTable) }
 

@@ -61,6 +61,15 @@ type Spells struct {
 	Length q.Nanoseconds // of all of them, pauses included
 }
 
+// TestCase is a row of the table test_case: the calls of a test with equal arguments.
+type TestCase struct {
+	Function  FunctionID
+	Arguments string  // as in C#, separated by commas
+	Number    int64   // 0; if not all arguments are known: which of the calls with what is known
+	Calls     q.Count // that ended
+	Amount    q.Amount
+}
+
 // Kinds of an Interaction.
 const (
 	InteractionDatabase = "database" // a command of System.Data.Common.DbCommand

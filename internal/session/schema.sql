@@ -172,6 +172,16 @@ CREATE TABLE thread_scope (         -- threads that were in functions of --recor
   outside_ns     INTEGER NOT NULL
 );
 
+CREATE TABLE test_case (            -- what calls of tests with equal arguments allocated (--test-cases)
+  function_id  INTEGER NOT NULL,
+  arguments    TEXT NOT NULL,       -- 10, "sku", null; ? for what is no number, text, character or boolean; … for what is not noted
+  number       INTEGER NOT NULL,    -- 0; of calls whose arguments are not all known: 1, 2, … in the order of their ends
+  call_count   INTEGER NOT NULL,    -- that ended
+  allocations  INTEGER NOT NULL,    -- on the thread of the call, from its begin to its end: not what an async test did after it had waited
+  bytes        INTEGER NOT NULL,
+  PRIMARY KEY (function_id, arguments, number)
+) WITHOUT ROWID;
+
 CREATE TABLE interaction (          -- calls to databases and over HTTP (--interactions): those of one kind, with one text, from one stack
   id          INTEGER PRIMARY KEY,
   process_id  INTEGER NOT NULL,

@@ -70,6 +70,7 @@ func TestTables(t *testing.T) {
 	tableTest(t, w, threadTable, w.Threads, Thread{1, 1, 77, "main", 3, 4})
 	put(w, replace, threadSetTable, []ThreadSet{{1, 3, "x"}})
 	tableTest(t, w, threadScopeTable, w.ThreadScopes, ThreadScope{1, Spells{2, 3}, Spells{4, 5}}, ThreadScope{Thread: 2})
+	tableTest(t, w, testCaseTable, w.TestCases, TestCase{1, "10, \"ä\"", 0, 2, amount}, TestCase{Function: 2, Number: 2})
 	tableTest(t, w, interactionTable, w.Interactions, Interaction{1, 1, InteractionDatabase, "SELECT 'ä\x00'", true, 2, 9,
 		8, 7, 6, 5, 4, 3}, Interaction{ID: 2})
 	tableTest(t, w, interactionFrameTable, w.InteractionFrames, InteractionFrame{1, 0, 2, 3}, InteractionFrame{1, 1, 4, 5})

@@ -46,6 +46,14 @@ var threadScopeTable = tableOf("thread_scope", func(c *cells, r *ThreadScope) {
 	integer(c, &r.Outside.Length)
 })
 
+var testCaseTable = tableOf("test_case", func(c *cells, r *TestCase) {
+	integer(c, &r.Function)
+	c.longText(&r.Arguments)
+	c.int64(&r.Number)
+	integer(c, &r.Calls)
+	amount(c, &r.Amount)
+})
+
 var interactionTable = tableOf("interaction", func(c *cells, r *Interaction) {
 	integer(c, &r.ID)
 	integer(c, &r.Process)

@@ -153,6 +153,8 @@ func decodeRecord(d *decoder, kind Kind) any {
 		return FunctionMark{TimeNS: d.u64(), Thread: d.u32(), Function: d.u32(), Point: d.u32(), Reserved: d.u32()}
 	case KindRequestMark:
 		return RequestMark{TimeNS: d.u64(), Thread: d.u32(), Reserved: d.u32(), Name: d.str()}
+	case KindTestCase:
+		return TestCase{Function: d.u32(), Reserved: d.u32(), Objects: d.u64(), Bytes: d.u64(), Arguments: d.blob()}
 	case KindInteractionText:
 		return InteractionText{ID: d.u32(), Cut: d.u32(), Text: d.str()}
 	case KindMeterState:

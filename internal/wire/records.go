@@ -34,8 +34,9 @@ const (
 	KindMeterState   Kind = 24
 
 	KindGCCaller Kind = 25
+	KindTestCase Kind = 26
 
-	lastKind = KindGCCaller
+	lastKind = KindTestCase
 )
 
 // Module is a loaded module.
@@ -252,6 +253,15 @@ type RequestMark struct {
 	Name     string `doc:"of the endpoint, at most MaxName UTF-16 units"`
 }
 
+// TestCase is a call of a test with arguments, at its end (--test-cases): what its thread allocated from its begin on.
+type TestCase struct {
+	Function  uint32 `doc:"id of the function"`
+	Reserved  uint32 `doc:""`
+	Objects   uint64 `doc:"objects"`
+	Bytes     uint64 `doc:"their heap bytes"`
+	Arguments []byte `doc:"of each its CorElementType, ECMA-335 II.23.1.16, and if that is a number, a boolean or a character, its value; if it is a string, its length, 0xFFFFFFFF for null, and its UTF-16 units. 0xFF: there were more"`
+}
+
 // ProcessName is a name that the program gave its process. The last one holds.
 type ProcessName struct {
 	Name string `doc:""`
@@ -307,7 +317,7 @@ func Records() map[Kind]any {
 		KindThread: Thread{}, KindThreadEnd: ThreadEnd{}, KindThreadName: ThreadName{},
 		KindProcess: Process{}, KindGC: GC{}, KindAlive: Alive{}, KindWhy: Why{}, KindRoots: Roots{},
 		KindChanges: Changes{}, KindControl: Control{}, KindMark: Mark{}, KindFunctionMark: FunctionMark{},
-		KindRequestMark: RequestMark{},
+		KindRequestMark: RequestMark{}, KindTestCase: TestCase{},
 		KindProcessName: ProcessName{},
 		KindNotProbed:   NotProbed{},
 		KindCollection:  Collection{}, KindInteractionText: InteractionText{}, KindMeterCounter: MeterCounter{},

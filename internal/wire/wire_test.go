@@ -59,6 +59,8 @@ func anyRecord(t *rapid.T) (wire.Kind, any) {
 		return kind, rapid.Make[wire.NotProbed]().Draw(t, "record")
 	case wire.FunctionMark:
 		return kind, rapid.Make[wire.FunctionMark]().Draw(t, "record")
+	case wire.TestCase:
+		return kind, rapid.Make[wire.TestCase]().Draw(t, "record")
 	case wire.RequestMark:
 		return kind, rapid.Make[wire.RequestMark]().Draw(t, "record")
 	case wire.ProcessName:

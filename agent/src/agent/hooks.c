@@ -63,6 +63,7 @@ const struct probing_hooks probing_hooks = {
     .leave_out = probes_leave_out,
     .size = probes_size,
     .operation = operations_may_be,
+    .test_case = operations_is_case,
     .scope_missing = scopes_missing,
 };
 

@@ -400,6 +400,8 @@ uint64_t instrument_class(uintptr_t module, uint32_t token, uint64_t own, const 
     if ((n_actions == 0 && !operations_on()) || module == 0 || (own != 0 && own != FUNCTION_IS_ASYNC && own != FUNCTION_IS_EXTERN))
         return class;
     uint64_t of = ask_actions(module, names, end);
+    if (cases_on && own == 0 && probing_hooks.test_case(module, token))
+        of |= FUNCTION_IS_INTERACTION;
     if (own != FUNCTION_IS_ASYNC)
         return class | of;
     return (of & FUNCTION_CONTROLS) == 0 ? class : class | of | FUNCTION_IS_ASYNC; /* without probes */

@@ -14,8 +14,9 @@ extern uint16_t probes_number; /* of the recording that is made, or begins; 0: p
 
 extern bool interactions_on; /* they are recorded */
 extern bool requests_on;     /* requests that come are marked */
+extern bool cases_on;        /* calls of tests with arguments are counted one by one: test_cases.c */
 extern bool startup_on;      /* code of ours is called before the program: meters.c */
-#define operations_on() (interactions_on || requests_on || startup_on)
+#define operations_on() (interactions_on || requests_on || cases_on || startup_on)
 
 /* What these parts know: agent/hooks.c has the functions. */
 struct probing_hooks {
@@ -27,6 +28,7 @@ struct probing_hooks {
     bool (*leave_out)(uintptr_t function_id);                 /* probes_leave_out */
     uint32_t (*size)(const uint8_t *body, uint32_t size);     /* probes_size */
     bool (*operation)(const utf16 *method, uint32_t length);  /* operations_may_be */
+    bool (*test_case)(uintptr_t module, uint32_t token);      /* operations_is_case */
     void (*scope_missing)(void);                              /* scopes_missing */
 };
 extern const struct probing_hooks probing_hooks;

@@ -21,6 +21,7 @@
 #include "core/hash_map.h"
 #include "core/recording.h"
 #include "probes/meters.h"
+#include "probes/test_cases.h"
 #include "metadata/descriptions.h"
 #include "stacks/stack_walk.h"
 #include "threads/threads.h"
@@ -75,6 +76,7 @@ struct call {
     uint32_t kind, row; /* row: 0: not known, or the task says when it ends */
     uint32_t task;
     struct stack *stack;
+    struct test_case test; /* which is no such call */
     struct call *next; /* of those that no thread has */
 };
 static __thread struct call *own AT_FIXED_PLACE; /* NULL: the thread has made no such call */
@@ -401,6 +403,13 @@ static bool take_own(void)
     return own != NULL;
 }
 
+struct test_case *interactions_case(bool make)
+{
+    if (make ? !take_own() : own == NULL)
+        return NULL;
+    return &own->test;
+}
+
 static void end_own(bool failed)
 {
     uint32_t row = own->row;
@@ -457,7 +466,7 @@ void interactions_thread_ended(void)
 {
     if (own == NULL)
         return;
-    own->at = 0;
+    own->at = own->test.at = 0;
     arena_lock();
     own->next = unused_calls;
     unused_calls = own;
@@ -607,6 +616,7 @@ bool interactions_choose(void)
     bool wanted = text != NULL && strcmp(text, "1") == 0;
     requests_on = getenv("CLRPROF_REQUESTS") != NULL && arena.header->runtime_major >= 5;
     interactions_on = wanted && arena.header->runtime_major >= 5;
+    cases_on = getenv("CLRPROF_TEST_CASES") != NULL && arena.header->runtime_major >= 5;
     startup_on = meters_choose();
     if (wanted && !interactions_on)
         loss(WIRE_LOSS_INTERACTIONS, 0, 0);

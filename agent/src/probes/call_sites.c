@@ -6,6 +6,7 @@
  *   tasks     Task.FinishContinuations, through which each task goes that completes.
  *   requests  SetEndpoint of Microsoft.AspNetCore.Http.EndpointHttpContextExtensions, by which routing chooses what answers a request. The text is what
  *             the endpoint's DisplayName says.
+ *   cases     tests that have parameters, by their attributes: test_cases.c. Each parameter's address is passed on.
  *   startup   ManagedStartup of System.StartupHookProvider (.NET 8), which the runtime calls before the program. Before it returns it has what
  *             meters.c says loaded as a startup hook, as the runtime itself does with those that a debugger names.
  *
@@ -13,6 +14,7 @@
  * has: the runtime looks for them in base classes, too, and no assembly has to be named. */
 #include "probes/ado_http_calls.h"
 #include "probes/meters.h"
+#include "probes/test_cases.h"
 #include "core/metadata_signature.h"
 #include "filter/probing.h"
 
@@ -21,11 +23,11 @@
 #define MAX_BASES 64u
 #define MAX_SIGNATURE 256u
 
-enum { LDARG_0 = 0x02, LDARG_1 = 0x03, LDNULL = 0x14, LDC_I8 = 0x21, DUP = 0x25, CALL = 0x28, CALLI = 0x29, BRFALSE_S = 0x2C, BRTRUE_S = 0x2D, CALLVIRT = 0x6F, LDFLD = 0x7B, CONV_I = 0xD3 };
+enum { LDARG_0 = 0x02, LDARG_1 = 0x03, LDARGA_S = 0x0F, LDNULL = 0x14, LDC_I8 = 0x21, DUP = 0x25, CALL = 0x28, CALLI = 0x29, BRFALSE_S = 0x2C, BRTRUE_S = 0x2D, CALLVIRT = 0x6F, LDFLD = 0x7B, CONV_I = 0xD3, CONV_U = 0xE0 };
 
 struct site { /* a method that is looked at */
     void *import, *emit;
-    uint32_t type, signature_bytes, first, second; /* first, second: types of these parameters, if they are classes, else 0 */
+    uint32_t token, type, signature_bytes, first, second; /* first, second: types of these parameters, if they are classes, else 0 */
     bool is_static;
     const uint8_t *signature, *result; /* result: its type */
     uint32_t result_bytes;
@@ -89,6 +91,45 @@ static bool names_commands(void *import)
     return false;
 }
 
+/* What makes methods with parameters tests, and what gives tests arguments: xunit, NUnit, MSTest, TUnit. An attribute that extends one of
+ * them is known by what gives the arguments. */
+static const utf16 *const test_attributes[] = {
+    u"Xunit.TheoryAttribute", u"Xunit.InlineDataAttribute", u"Xunit.MemberDataAttribute", u"Xunit.ClassDataAttribute",
+    u"NUnit.Framework.TestCaseAttribute", u"NUnit.Framework.TestCaseSourceAttribute", u"NUnit.Framework.TestAttribute", u"NUnit.Framework.TheoryAttribute",
+    u"Microsoft.VisualStudio.TestTools.UnitTesting.DataRowAttribute", u"Microsoft.VisualStudio.TestTools.UnitTesting.DynamicDataAttribute",
+    u"Microsoft.VisualStudio.TestTools.UnitTesting.TestMethodAttribute", u"Microsoft.VisualStudio.TestTools.UnitTesting.DataTestMethodAttribute",
+    u"TUnit.Core.TestAttribute", u"TUnit.Core.ArgumentsAttribute"};
+
+static bool equals(const utf16 *text, uint32_t length, const utf16 *other)
+{
+    uint32_t i = 0;
+    while (i < length && other[i] != 0 && text[i] == other[i])
+        i++;
+    return i == length && other[i] == 0;
+}
+
+static bool names_tests(void *import)
+{
+    utf16 name[WIRE_MAX_NAME];
+    uint32_t scope, length = 0, type = TOKEN_TYPE_REF;
+    while (SLOT(import, IMPORT_GET_TYPE_REF_PROPS, uint32_t, uint32_t *, utf16 *, uint32_t, uint32_t *)(import, ++type, &scope, name, WIRE_MAX_NAME, &length) >= 0)
+        for (uint32_t i = 0; length != 0 && length <= WIRE_MAX_NAME && i < sizeof test_attributes / sizeof *test_attributes; i++)
+            if (equals(name, length - 1, test_attributes[i]))
+                return true;
+    return false;
+}
+
+static bool is_test(void *import, uint32_t token)
+{
+    for (uint32_t i = 0; i < sizeof test_attributes / sizeof *test_attributes; i++) {
+        const uint8_t *blob = NULL;
+        uint32_t bytes = 0;
+        if (SLOT(import, IMPORT_GET_CUSTOM_ATTRIBUTE, uint32_t, const utf16 *, const uint8_t **, uint32_t *)(import, token, test_attributes[i], &blob, &bytes) == HR_OK)
+            return true;
+    }
+    return false;
+}
+
 bool operations_may_be_in(void *info, uintptr_t module)
 {
     static const char *const own[] = {"/Microsoft.AspNetCore.Http.Abstractions.dll", "/System.Private.CoreLib.dll", "/System.Net.Http.dll", "/System.Data.Common.dll"};
@@ -104,9 +145,9 @@ bool operations_may_be_in(void *info, uintptr_t module)
         for (uint32_t i = first; i < n; i++)
             if (ends(path, length - 1, own[i]) || is(path, length - 1, own[i] + 1)) /* the second: of a single-file program */
                 return true;
-    if (!interactions_on || SLOT(info, INFO_GET_MODULE_META_DATA, uintptr_t, uint32_t, const struct guid *, void **)(info, module, 0, &IID_METADATA_IMPORT, &import) != HR_OK || import == NULL)
+    if (!(interactions_on || cases_on) || SLOT(info, INFO_GET_MODULE_META_DATA, uintptr_t, uint32_t, const struct guid *, void **)(info, module, 0, &IID_METADATA_IMPORT, &import) != HR_OK || import == NULL)
         return false;
-    bool some = names_commands(import);
+    bool some = (interactions_on && names_commands(import)) || (cases_on && names_tests(import));
     com_release(import);
     return some;
 }
@@ -367,6 +408,35 @@ static void write_endpoint(struct site *s, struct operation *o)
     o->begin_bytes = c.n;
 }
 
+/* Each argument's address, and what it is. Numbers, characters and strings are read there; of others nothing but that they are there. */
+static void write_case(struct site *s, struct operation *o)
+{
+    struct code c = {o->begin, 0};
+    const uint8_t *at = s->result + s->result_bytes, *end = s->signature + s->signature_bytes, *count = s->signature + 1;
+    static const uint8_t takes_argument[] = {0, 2, ELEMENT_VOID, ELEMENT_I, ELEMENT_I};
+    uint32_t n = 0, with_argument = token_of_signature(s, takes_argument, sizeof takes_argument);
+    s->failed = !signature_number(&count, end, &n) || n == 0 || s->failed;
+    for (uint32_t i = 0; i < n; i++) {
+        uint32_t kind = at < end ? *at : 0, position = i + (s->is_static ? 0 : 1);
+        bool known = kind >= ELEMENT_BOOLEAN && kind <= ELEMENT_STRING;
+        if (i == CASE_ARGUMENTS || !skip_type(&at, end, 0)) {
+            put_address(&c, 0);
+            put_call(&c, with_argument, CASE_MORE, (void (*)(void))cases_argument);
+            break;
+        }
+        if (known) {
+            put_u8(&c, LDARGA_S);
+            put_u8(&c, position);
+            put_u8(&c, CONV_U);
+        } else {
+            put_address(&c, 0);
+        }
+        put_call(&c, with_argument, kind, (void (*)(void))cases_argument);
+    }
+    s->failed = s->failed || c.n > OPERATION_CODE;
+    o->begin_bytes = c.n;
+}
+
 /* The runtime's own function takes a path, and does nothing where startup hooks are off. It throws if it loads no such assembly, as where the
  * program has another one of that name. Nobody would catch that, and the program would end before it began. */
 static void write_startup(struct site *s, struct operation *o)
@@ -438,6 +508,8 @@ static bool is_command_class(void *info, uintptr_t class_id, struct site *s)
 
 static uint32_t kind_of(void *info, struct site *s, uintptr_t class_id)
 {
+    if (cases_on && is_test(s->import, s->token))
+        return INTERACTION_CASE;
     if (is(s->name, s->length, "ManagedStartup"))
         return s->is_static && is(s->type_name, s->type_length, "System.StartupHookProvider") ? INTERACTION_STARTUP : 0;
     if (s->is_static)
@@ -456,7 +528,7 @@ static uint32_t kind_of(void *info, struct site *s, uintptr_t class_id)
 static bool write(void *info, struct site *s, uintptr_t module, struct operation *o)
 {
     enum result result = result_of(s);
-    if (result == RETURNS_OTHER ||
+    if ((result == RETURNS_OTHER && o->kind != INTERACTION_CASE) ||
         SLOT(info, INFO_GET_MODULE_META_DATA, uintptr_t, uint32_t, const struct guid *, void **)(info, module, OPEN_WRITE, &IID_METADATA_EMIT, &s->emit) != HR_OK || s->emit == NULL)
         return false;
     if (o->kind == WIRE_INTERACTION_DATABASE)
@@ -467,17 +539,35 @@ static bool write(void *info, struct site *s, uintptr_t module, struct operation
         write_endpoint(s, o);
     else if (o->kind == INTERACTION_STARTUP)
         write_startup(s, o);
+    else if (o->kind == INTERACTION_CASE)
+        write_case(s, o);
     else
         write_completion(s, o);
-    if (result == RETURNS_TASK)
+    if (result == RETURNS_TASK && o->kind != INTERACTION_CASE)
         write_wait(s, o);
     com_release(s->emit);
     return !s->failed;
 }
 
+bool operations_is_case(uintptr_t module, uint32_t token)
+{
+    uint32_t type, length, attributes, bytes = 0, rva, implementation, n = 0;
+    const uint8_t *signature = NULL;
+    void *import = NULL;
+    if (SLOT(agent_info, INFO_GET_MODULE_META_DATA, uintptr_t, uint32_t, const struct guid *, void **)(agent_info, module, 0, &IID_METADATA_IMPORT, &import) != HR_OK || import == NULL)
+        return false;
+    bool known = SLOT(import, IMPORT_GET_METHOD_PROPS, uint32_t, uint32_t *, utf16 *, uint32_t, uint32_t *, uint32_t *, const uint8_t **, uint32_t *, uint32_t *, uint32_t *)(
+                     import, token, &type, NULL, 0, &length, &attributes, &signature, &bytes, &rva, &implementation) >= 0 &&
+                 bytes > 2 && (signature[0] & SIGNATURE_GENERIC) == 0;
+    const uint8_t *at = signature + 1;
+    known = known && signature_number(&at, signature + bytes, &n) && n != 0 && is_test(import, token);
+    com_release(import);
+    return known;
+}
+
 bool operations_find(void *info, uintptr_t function_id, uintptr_t module, uint32_t token, struct operation *o)
 {
-    struct site s = {.failed = false};
+    struct site s = {.token = token};
     uint32_t attributes, rva, implementation;
     uintptr_t class_id = 0, same;
     uint32_t same_token;

@@ -27,6 +27,7 @@
 #include "probes/il_probes.h"
 #include "probes/rejit.h"
 #include "probes/recording_scopes.h"
+#include "probes/test_cases.h"
 #include "os/timer.h"
 #include "calls/call_tree.h"
 
@@ -203,13 +204,17 @@ void probes_enter_marked(const struct probed *p, uintptr_t sp, uintptr_t place)
     if (p->records)
         (trace_on ? probes_enter_traced : probes_enter)(p, sp, place);
     actions_at(p->actions, WIRE_POINT_TOP, p->method.function);
-    if (p->interaction != 0)
+    if (p->interaction == INTERACTION_CASE)
+        cases_enter(sp, p->method.function);
+    else if (p->interaction != 0)
         interactions_enter(p->interaction, sp);
 }
 
 void probes_leave_marked(const struct probed *p, uintptr_t sp, uintptr_t place, uintptr_t own_sp)
 {
-    if (p->interaction != 0)
+    if (p->interaction == INTERACTION_CASE)
+        cases_leave(sp);
+    else if (p->interaction != 0)
         interactions_leave(p->interaction, sp);
     actions_at(p->actions, WIRE_POINT_BOTTOM, p->method.function);
     if (p->records)
@@ -221,7 +226,7 @@ void probes_leave_marked(const struct probed *p, uintptr_t sp, uintptr_t place, 
 
 int32_t probes_tail_marked(const struct probed *p, uintptr_t sp, uintptr_t place, uintptr_t own_sp)
 {
-    if ((p->scopes != 0 && scopes_is_outermost(p->scopes, sp)) || (p->interaction != 0 && interactions_is_outermost(sp)))
+    if ((p->scopes != 0 && scopes_is_outermost(p->scopes, sp)) || (p->interaction != 0 && (interactions_is_outermost(sp) || cases_is_outermost(sp))))
         return 0; /* it stays: nothing else would show when what it jumped to ends */
     int32_t jumps = p->records ? probes_tail(p, sp, place, own_sp) : 1;
     if (jumps != 0) { /* for the clock it has ended: else it stays, and gets to its end */
@@ -415,7 +420,7 @@ static uint64_t find_site(void *context, uint32_t offset, uint8_t opcode, uint32
 /* Where tasks complete nothing else is wanted, unless something else is. */
 static void add_operation(struct il_probes *p, const struct operation *o, uint64_t value)
 {
-    if (o->kind >= INTERACTION_COMPLETION && (value & FUNCTION_IS_MARKED) == 0 && !is_probed(value))
+    if (o->kind >= INTERACTION_COMPLETION && o->kind != INTERACTION_CASE && (value & FUNCTION_IS_MARKED) == 0 && !is_probed(value))
         p->enter = p->leave = 0;
     p->begin = o->begin;
     p->begin_bytes = o->begin_bytes;
@@ -882,7 +887,9 @@ uint32_t probes_choose_marks(void *profiler_info, void **callbacks)
     callbacks[CALLBACK_JIT_INLINING] = (void *)instrument_inlining;
     uint32_t low = MONITOR_JIT_COMPILATION | MONITOR_MODULE_LOADS | MONITOR_CACHE_SEARCHES;
     if (interactions_on)
-        low |= ENABLE_STACK_SNAPSHOT | (scopes == 0 ? scopes_watch_exceptions(callbacks) : 0);
+        low |= ENABLE_STACK_SNAPSHOT;
+    if ((interactions_on || cases_on) && scopes == 0)
+        low |= scopes_watch_exceptions(callbacks);
     return low | (scopes != 0 ? scopes_begin(scopes, callbacks) : 0);
 }
 

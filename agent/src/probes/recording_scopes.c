@@ -24,6 +24,7 @@
 #include "probes/ado_http_calls.h"
 #include "calls/exception_pins.h"
 #include "probes/recording_scopes.h"
+#include "probes/test_cases.h"
 #include "threads/threads.h"
 
 #include <errno.h>
@@ -191,13 +192,14 @@ void scopes_leave(uint32_t scopes, uintptr_t sp)
 void scopes_unwound(void)
 {
     struct clr_clause c = {.frame_pointer = 0};
-    if ((!is_in(false) && !is_in(true) && !interactions_any()) || is_never())
+    if ((!is_in(false) && !is_in(true) && !interactions_any() && !cases_any()) || is_never())
         return;
     if (SLOT(agent_info, INFO_GET_NOTIFIED_CLAUSE, struct clr_clause *)(agent_info, &c) != HR_OK)
         return;
     c.frame_pointer = frame_of_clause(c.frame_pointer);
     drop(c.frame_pointer);
     interactions_drop(c.frame_pointer);
+    cases_drop(c.frame_pointer);
 }
 
 void scopes_missing(void)

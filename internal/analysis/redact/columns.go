@@ -43,8 +43,9 @@ var treatments = map[string]treatment{
 	"type.kind":     word, "type.raw_name": code, "type.name": code, "type.trait": word,
 	"function.kind": word, "function.raw_type": code, "function.raw_name": code, "function.name": code,
 	"function.test": code, "function.route": code, "function.il_hash": word,
-	"pause.level":      word,
-	"interaction.kind": word, "interaction.text": interaction,
+	"pause.level":         word,
+	"test_case.arguments": testArguments,
+	"interaction.kind":    word, "interaction.text": interaction,
 	"mark.name": markName, "mark.text": markText, "mark.source": word,
 	"function_not_probed.reason": free,
 	"snapshot_root.kind":         word, "snapshot_path.kind": word,
@@ -102,6 +103,14 @@ func verb(text string) string {
 		return ""
 	}
 	return first + " "
+}
+
+// testArguments keeps what says nothing of the values: ? for those that are not known.
+func testArguments(r *redactor, _ *session.Texts, text string) string {
+	if strings.Trim(text, "?…, ") == "" {
+		return text
+	}
+	return r.texts.get(text)
 }
 
 // interaction keeps what a command or request begins with. Addresses that differ only in numbers stay such.

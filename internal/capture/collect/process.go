@@ -91,6 +91,7 @@ type process struct {
 	times        times
 	scopes       scopes
 	interactions interactions
+	cases        testCases
 	measured     measured
 
 	collections []calltrace.Record // for the call trace
@@ -178,6 +179,9 @@ func (p *process) sync(r *Recorder, now quantity.Nanoseconds, last bool) error {
 		return err
 	}
 	if err := p.interactions.write(r, p, &found, last); err != nil {
+		return err
+	}
+	if err := p.cases.write(r); err != nil {
 		return err
 	}
 	p.reading = wire.DataTime
@@ -285,6 +289,8 @@ func (p *process) readRecord(r *Recorder, record any) error {
 			return nil
 		}
 		return p.addLifetime(r, record)
+	case wire.TestCase:
+		return p.cases.add(r, p, &record)
 	case wire.InteractionText:
 		p.interactions.addText(&record)
 	case wire.MeterState:

@@ -79,6 +79,7 @@ type Recorder struct {
 	samples     samples
 	meters      *meters // nil: nobody asked for them
 	control     controls
+	cases       quantity.Count // of tests that were told apart
 	asked       request
 	line        []*steer.Call // who asks for the same, when that is done
 	left        left          // by a killed collector

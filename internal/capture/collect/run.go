@@ -83,6 +83,7 @@ type Result struct {
 	Session  *session.Writer     // to be completed, in state Recorded; the caller closes it; nil: there is none
 	Unmarked []instrument.MarkAt // of Options.MarkAt: nothing was marked there
 	Requests quantity.Count      // that were marked
+	Cases    quantity.Count      // of tests that were told apart
 	Sums     *recording.Sums     // of what the session has of times; nil: it could not be written
 	Named    bool                // after Options.OnNamed nothing came that names and lines are made from
 	Unmet    []instrument.Limit  // of Options.Limits: no function was met that is meant
@@ -264,6 +265,7 @@ func recordFiles(o Options, w *session.Writer, files *safefs.Dir, start quantity
 			}
 			res.Unmarked, res.Unmet, res.Unlimited = r.unmarked(), r.unmet(), r.unlimited()
 			res.Requests = r.control.requests
+			res.Cases = r.cases
 			res.Trace, res.TraceErr = r.traced()
 			return closeRecording(w, r, age, res)
 		}

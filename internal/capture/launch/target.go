@@ -61,6 +61,7 @@ const (
 	envActions      = "CLRPROF_ACTIONS"
 	envInteractions = "CLRPROF_INTERACTIONS" // 1: calls to databases and over HTTP are recorded
 	envRequests     = "CLRPROF_REQUESTS"     // 1: requests are marked
+	envTestCases    = "CLRPROF_TEST_CASES"   // 1: cases of tests are counted one by one
 	// counters of the processor and the kernel that are read where calls begin and end (cpucounter.Variable)
 	envCounters = "CLRPROF_COUNTERS"
 	envMeters   = "CLRPROF_METERS" // patterns of meters that are sampled, one in a line
@@ -73,8 +74,8 @@ const (
 // agentVariables are all that are meant for the agent.
 var agentVariables = []string{EnvArenas, envMemory, envNodes, envDepth, envLifetime, envFinalGC, envRoots, envFirst,
 	envSnapshot, envTime, envTrace, envNoMemory, envCollector, EnvDormant, envInstrument, envProbes, envSmall,
-	envMine, envFolder, envRules, envActions, envInteractions, envRequests, envCounters, envEvents, envMeters,
-	envMeterHook, envMeterInterval}
+	envMine, envFolder, envRules, envActions, envInteractions, envRequests, envTestCases, envCounters, envEvents,
+	envMeters, envMeterHook, envMeterInterval}
 
 // Options tell how to start a target.
 type Options struct {
@@ -108,6 +109,7 @@ type Options struct {
 	// record calls to databases and over HTTP
 	Interactions bool
 	MarkRequests bool // mark each request of ASP.NET Core with its endpoint
+	TestCases    bool // count what each case of a test allocates
 	// patterns of meters that are sampled, and how often observable instruments are read
 	Meters        []string
 	MeterInterval time.Duration
@@ -298,6 +300,9 @@ func environment(o Options, agent string) []string {
 	}
 	if o.MarkRequests {
 		env = append(env, envRequests+"=1")
+	}
+	if o.TestCases {
+		env = append(env, envTestCases+"=1")
 	}
 	if o.hook != "" {
 		env = append(env, envMeterHook+"="+o.hook, envMeters+"="+strings.Join(o.Meters, "\n"),

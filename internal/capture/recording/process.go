@@ -167,6 +167,9 @@ func (r *Recording) WriteScopes(rows []session.ThreadScope) error {
 	return r.w.ReplaceThreadScopes(rows)
 }
 
+// WriteTestCases writes what cases of tests allocated.
+func (r *Recording) WriteTestCases(rows []session.TestCase) error { return r.w.ReplaceTestCases(rows) }
+
 // NextInteraction returns the id of a row of the table interaction.
 func (r *Recording) NextInteraction() session.InteractionID {
 	r.next.interaction++

@@ -3,6 +3,7 @@ package report
 import (
 	"fmt"
 	"path"
+	"strings"
 
 	"github.com/clrprof/clrprof/internal/analysis"
 	q "github.com/clrprof/clrprof/internal/quantity"
@@ -20,6 +21,8 @@ func rowName(c *context, r *Row) Cell {
 		return textCell(c.moduleName(r.module))
 	case rowFunction, rowEvent:
 		return textCell(asyncName(r, c.functionName))
+	case rowCase:
+		return textCell(WithoutParameters(c.functionName(r.function)) + r.text)
 	case rowType, rowSite:
 		return textCell(c.typeName(r.typ))
 	case rowRoot:
@@ -39,6 +42,8 @@ func shortRowName(c *context, r *Row) string {
 	switch r.kind {
 	case rowFunction, rowEvent:
 		return asyncName(r, c.shortFunctionName)
+	case rowCase:
+		return c.frameName(r.function) + r.text
 	case rowType, rowSite:
 		return c.shortTypeName(r.typ)
 	case rowObject:
@@ -263,6 +268,12 @@ func valueColumns() []Column {
 	}
 	for i := range out {
 		out[i].data = dataMemory
+		if strings.HasPrefix(out[i].Key, "exclusive_") {
+			out[i].cell = when(hasExclusive, out[i].cell)
+		}
 	}
 	return out
 }
+
+// hasExclusive reports whether it is known what a row's function did itself: of a case of a test only the sum is.
+func hasExclusive(r *Row) bool { return r.kind != rowCase }

@@ -18,6 +18,9 @@ func (w cost) add(o cost) cost { return cost{w.amount.Add(o.amount), w.time.Add(
 func (w cost) isZero() bool { return w == cost{} }
 
 func inclusiveCost(r *Row) cost {
+	if r.kind == rowCase {
+		return cost{} // its test has it
+	}
 	w := cost{amount: r.values.Inclusive}
 	if r.time != nil {
 		w.time = r.time.Inclusive

@@ -1,6 +1,7 @@
 package report
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 
@@ -109,8 +110,53 @@ func (b *builder) buildEntries(e *entries) error {
 	if slices.ContainsFunc(outside, func(r Row) bool { return r.text == e.kind.Several() }) {
 		b.note(e.noteSeveral)
 	}
-	b.table.Rows = append(b.limit(rows, inclusiveCost), outside...)
+	cases, err := b.caseRows(e)
+	if err != nil {
+		return err
+	}
+	b.table.Rows = append(b.limit(append(rows, cases...), inclusiveCost), outside...)
 	return nil
+}
+
+// caseRows makes the rows of what each case of a test allocated, if that was recorded.
+func (b *builder) caseRows(e *entries) (rows []Row, err error) {
+	if e.kind != analysis.EntryTests || !b.hasMemory() {
+		return nil, nil
+	}
+	cases, err := b.source.Session().TestCases()
+	if err != nil || len(cases) == 0 {
+		return nil, err
+	}
+	if !b.source.Selection().WholeProcesses() {
+		b.note(NoteCasesFiltered)
+		return nil, nil
+	}
+	for i := range cases {
+		one := &cases[i]
+		f := b.functions.get(one.Function)
+		if f.Test == "" || !b.source.Selection().HasProcess(f.Process) {
+			continue
+		}
+		rows = append(rows, Row{kind: rowCase, function: one.Function, module: f.Module, process: f.Process,
+			text: caseText(one), values: q.Amounts{Inclusive: one.Amount}})
+	}
+	if len(rows) > 0 {
+		b.note(NoteTestCases)
+	}
+	return rows, nil
+}
+
+// caseText is what tells a case from the others: its arguments, and which of several it is, or how many calls there
+// were.
+func caseText(t *session.TestCase) string {
+	text := "(" + t.Arguments + ")"
+	switch {
+	case t.Number > 0:
+		return fmt.Sprintf("%s #%d", text, t.Number)
+	case t.Calls > 1:
+		return text + ", " + t.Calls.Of("call")
+	}
+	return text
 }
 
 // entryRows makes the rows of entry points, and of what the processes that have them did beside them.

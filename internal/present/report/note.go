@@ -47,6 +47,8 @@ const (
 	NoteNoneRecorded       NoteKind = "none-recorded"       // what was not recorded, the flags with which it is
 	NoteNoneHappened       NoteKind = "none-happened"       // the flags with which it was recorded
 	NoteThreads            NoteKind = "threads"             // what threads did that are listed
+	NoteTestCases          NoteKind = "test-cases"          // what rows of cases are
+	NoteCasesFiltered      NoteKind = "cases-filtered"      // cases are not known of a part
 	NoteQuietTests         NoteKind = "quiet-tests"         // tests that allocated nothing are not known
 	NoteNoTests            NoteKind = "no-tests"            // no recorded function is a test
 	NoteTests              NoteKind = "tests"               // what the row outside of tests is

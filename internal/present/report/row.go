@@ -26,6 +26,7 @@ const (
 	rowSite        rowKind = "site" // a stack and a type
 	rowGC          rowKind = "collection"
 	rowMark        rowKind = "mark"
+	rowCase        rowKind = "case" // of a test: a part of its row
 	rowInteraction rowKind = "interaction"
 	rowEvent       rowKind = "event"       // an interval in which the operating system acted
 	rowCall        rowKind = "system-call" // all of one name

@@ -54,6 +54,10 @@ var sentences = map[report.NoteKind]string{
 	report.NoteNoneRecorded: "This session has no %s; clrprof run %s records them.",
 	report.NoteNoneHappened: "Recorded with %s: nothing of the kind was seen.",
 	report.NoteThreads:      "Only threads that %s are listed and counted.",
+	report.NoteTestCases: "Rows with values between the parentheses are cases: what one call of the test, or the calls " +
+		"with equal values, allocated on its thread, up to its return. They are parts of the test's row.",
+	report.NoteCasesFiltered: "The cases of tests are known for whole processes only: with this selection they are not " +
+		"listed.",
 	report.NoteQuietTests: "Tests that allocated nothing, themselves or in what they called, are not listed; a recording " +
 		"with --time lists each test that ran.",
 	report.NoteNoTests: "No recorded method has the attribute of a test ([Fact], [Theory], [Test], [TestCase], " +
