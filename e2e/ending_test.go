@@ -29,6 +29,13 @@ func TestEnding(t *testing.T) {
 	exited := slices.DeleteFunc(slices.Clone(held), func(e endOf) bool {
 		return e.Name == "Ending.Farewell" || e.Name == "Ending.Last"
 	})
+	// A small program has no collection before its end.
+	small := slices.Clone(held)
+	for i := range small {
+		if small[i].Name == "Ending.Spilled" {
+			small[i].Gen0, small[i].Gen2 = small[i].Gen2, 0
+		}
+	}
 	twice := []endOf{{Name: "Ending.Farewell", Gen0: 600}, {Name: "Ending.Garbage", Gen0: 10000},
 		{Name: "Ending.Last", Alive: 80}, {Name: "Ending.Session", Gen2: 2000}, {Name: "Ending.Spilled", Gen2: 1000}}
 	for i, end := range []struct {
@@ -38,6 +45,7 @@ func TestEnding(t *testing.T) {
 	}{
 		{"host", "host", 3, held}, {"signal", "signal", 3, held}, {"other-host", "", 3, twice},
 		{"return", "", 3, exited}, {"exit", "", 3, exited}, {"terminated", "", 128 + int(syscall.SIGTERM), exited},
+		{"small-return", "exit", 3, small}, {"small-exit", "exit", 3, small},
 	} {
 		for _, runtime := range in.InTurn(i) {
 			if runtime.Major() < 8 {

@@ -1069,7 +1069,9 @@ void fake_answer_import(uint32_t slot, void *function)
     import_answers[slot] = function;
 }
 
-static const struct fake_method *findable;
+#define MAX_FINDABLE 4u
+static const struct fake_method *findable[MAX_FINDABLE];
+static uint32_t n_findable;
 
 static bool is_text(const utf16 *name, const char *text)
 {
@@ -1081,20 +1083,30 @@ static bool is_text(const utf16 *name, const char *text)
 static hresult find_type(void *self, const utf16 *name, uint32_t enclosing, uint32_t *token)
 {
     (void)self, (void)enclosing;
-    *token = findable->type->token;
-    return is_text(name, findable->type->name) && !call_fails() ? HR_OK : HR_FAIL;
+    for (uint32_t i = 0; i < n_findable; i++)
+        if (is_text(name, findable[i]->type->name)) {
+            *token = findable[i]->type->token;
+            return call_fails() ? HR_FAIL : HR_OK;
+        }
+    return HR_FAIL;
 }
 
 static hresult find_method(void *self, uint32_t type, const utf16 *name, const uint8_t *signature, uint32_t bytes, uint32_t *token)
 {
     (void)self, (void)signature, (void)bytes;
-    *token = findable->token;
-    return type == findable->type->token && is_text(name, findable->name) && !call_fails() ? HR_OK : HR_FAIL;
+    for (uint32_t i = 0; i < n_findable; i++)
+        if (type == findable[i]->type->token && is_text(name, findable[i]->name)) {
+            *token = findable[i]->token;
+            return call_fails() ? HR_FAIL : HR_OK;
+        }
+    return HR_FAIL;
 }
 
 void fake_find(const struct fake_method *m)
 {
-    findable = m;
+    if (n_findable == MAX_FINDABLE)
+        fake_die("too many functions to find");
+    findable[n_findable++] = m;
     fake_answer_import(IMPORT_FIND_TYPE_DEF, (void *)find_type);
     fake_answer_import(IMPORT_FIND_METHOD, (void *)find_method);
 }

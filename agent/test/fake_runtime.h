@@ -130,7 +130,7 @@ void *fake_callbacks(void); /* the agent's object */
 extern __thread uintptr_t fake_block_frame; /* of GetNotifiedExceptionClauseInfo; 0: it says nothing */
 void fake_answer(uint32_t slot, void *function); /* of ICorProfilerInfo14, before fake_load */
 void fake_answer_import(uint32_t slot, void *function); /* of IMetaDataImport, likewise */
-void fake_find(const struct fake_method *m); /* its class and it are found by their names, before fake_load */
+void fake_find(const struct fake_method *m); /* its class and it are found by their names, as those of earlier calls; before fake_load */
 bool fake_call_fails(void); /* is a call that a test answers one of those that are to fail? */
 hresult fake_callback_name(uintptr_t thread, uint32_t length, const utf16 *name);
 

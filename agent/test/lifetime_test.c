@@ -6,6 +6,7 @@
 #define _GNU_SOURCE
 #include "scenario.h"
 
+#include <dirent.h>
 #include <fcntl.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -1002,8 +1003,17 @@ static void prepare(struct fake_method *m)
     AGENT(CALLBACK_JIT_STARTED, uintptr_t, int32_t)(fake_callbacks(), (uintptr_t)m, 1);
 }
 
+static struct fake_module core = {"/usr/dotnet/System.Private.CoreLib.dll", "System.Private.CoreLib.dll", MODULE_FLAG_DISK, NULL, false};
+static struct fake_class context;
+static struct fake_method on_exit_handlers;
+static struct fake_body exit_body;
+
 static void live_with_host(uint32_t hosts)
 {
+    fake_class_init(&context, &core, "System.AppContext", 24, 0);
+    on_exit_handlers = (struct fake_method){.name = "OnProcessExit", .module = &core, .type = &context};
+    fake_emit(&on_exit_handlers, &exit_body, FRAMED, -1);
+    fake_find(&on_exit_handlers);
     fake_class_init(&host, &hosting, "Microsoft.Extensions.Hosting.Internal.ApplicationLifetime", 24, 0);
     stop = (struct fake_method){.name = "StopApplication", .module = &hosting, .type = &host};
     fake_emit(&stop, &stop_body, FRAMED, -1);
@@ -1011,6 +1021,7 @@ static void live_with_host(uint32_t hosts)
     start_lifetime();
     AGENT(CALLBACK_MODULE_LOAD_FINISHED, uintptr_t, hresult)(fake_callbacks(), (uintptr_t)&app, HR_OK);
     AGENT(CALLBACK_MODULE_LOAD_FINISHED, uintptr_t, hresult)(fake_callbacks(), (uintptr_t)&hosting, HR_OK);
+    AGENT(CALLBACK_MODULE_LOAD_FINISHED, uintptr_t, hresult)(fake_callbacks(), (uintptr_t)&core, HR_OK);
     for (uint32_t i = 0; i < hosts; i++)
         make_host();
     live_and_die(5);
@@ -1018,11 +1029,11 @@ static void live_with_host(uint32_t hosts)
     prepare(&methods[2]); /* which is no sign */
 }
 
-/* The sign comes; everything that is alive then is held. Returns how many objects that is. */
-static uint64_t begin_to_end(void)
+/* A sign comes; everything that is alive then is held. Returns how many objects that is. */
+static uint64_t begin_to_end(struct fake_method *sign)
 {
     uint64_t n = 0;
-    prepare(&stop);
+    prepare(sign);
     for (uint32_t i = 0; i < n_heap; i++) {
         heap[i].held = heap[i].generation != GONE;
         n += heap[i].held;
@@ -1048,17 +1059,18 @@ static void sum_records(const struct ends *e, uint64_t freed_by_gc[WIRE_GENERATI
     }
 }
 
-/* What is alive when a host is told to stop is what is alive at the end. What dies of it later counts as freed, and the rest as dead. */
-static void ends_by_host(void)
+/* What is alive at a sign is what is alive at the end. What dies of it later counts as freed, and the rest as dead. */
+static void end_by(struct fake_method *method, uint32_t sign)
 {
-    live_with_host(1);
     uint32_t before = n_collections;
-    uint64_t held = begin_to_end(), alive, by_gc[WIRE_GENERATION_COUNT][2] = {{0}};
+    uint64_t held = begin_to_end(method), alive, by_gc[WIRE_GENERATION_COUNT][2] = {{0}};
     struct ends e = read_ends();
-    check(e.header->ending_sign == WIRE_ENDING_HOST && e.header->ending_gc == before + 1 && n_collections == before + 1, "sign %u, collection %u of %u", e.header->ending_sign,
+    check(e.header->ending_sign == sign && e.header->ending_gc == before + 1 && n_collections == before + 1, "sign %u, collection %u of %u", e.header->ending_sign,
           e.header->ending_gc, n_collections);
     judge_ends(&e);
-    prepare(&stop); /* again: nothing more */
+    prepare(method); /* again: nothing more */
+    if (sign == WIRE_ENDING_EXIT)
+        make_host(); /* by a handler: it ends all the same */
     live_and_die(10);
     fake_callback(CALLBACK_SHUTDOWN, 0);
     e = read_ends();
@@ -1075,11 +1087,51 @@ static void ends_by_host(void)
     judge_ends(&e);
 }
 
+static void ends_by_host(void)
+{
+    live_with_host(1);
+    end_by(&stop, WIRE_ENDING_HOST);
+}
+
+static void ends_by_exit(void)
+{
+    live_with_host(2); /* of which none stops */
+    end_by(&on_exit_handlers, WIRE_ENDING_EXIT);
+}
+
+static uint32_t count_threads(void)
+{
+    uint32_t n = 0;
+    DIR *tasks = opendir("/proc/self/task");
+    while (readdir(tasks) != NULL)
+        n++;
+    closedir(tasks);
+    return n;
+}
+
+/* EventPipe has ended when a program without a session exits: the collection there does not begin one. */
+static void exits_without_session(void)
+{
+    fake.has_info12 = true;
+    fake_answer(INFO_EVENT_PIPE_START_SESSION, (void *)pipe_start);
+    fake_answer(INFO_EVENT_PIPE_CREATE_PROVIDER2, (void *)pipe_create);
+    fake_answer(INFO_EVENT_PIPE_GET_PROVIDER_INFO, (void *)pipe_info);
+    live_with_host(1);
+    begin_to_end(&on_exit_handlers);
+    check(read_ends().header->ending_sign == WIRE_ENDING_EXIT, "no sign");
+    uint32_t threads = count_threads();
+    fake_callback(CALLBACK_EVENT_PROVIDER_CREATED, (uintptr_t)runtime_provider);
+    fake_callback(CALLBACK_EVENT_PROVIDER_CREATED, (uintptr_t)other_provider);
+    bool runs = count_threads() > threads; /* else it has ended: there is a session */
+    check(!runs && pipe_state.sessions == 0, "a session is begun");
+    fake_callback(CALLBACK_SHUTDOWN, 0);
+}
+
 /* Another host is made: the process did not end, and what was freed is dead after all. */
 static void ends_and_goes_on(void)
 {
     live_with_host(1);
-    begin_to_end();
+    begin_to_end(&stop);
     live_and_die(3);
     make_host();
     live_and_die(1);
@@ -1097,7 +1149,7 @@ static void end_unseen(uint32_t hosts)
 {
     live_with_host(hosts);
     uint32_t before = n_collections;
-    begin_to_end();
+    begin_to_end(&stop);
     live_and_die(3);
     fake_callback(CALLBACK_SHUTDOWN, 0);
     struct ends e = read_ends();
@@ -1122,7 +1174,7 @@ static int ends_without_memory_step(uint64_t n)
 {
     live_with_host(1);
     fake.os_fail_at[OS_MMAP] = fake.os_calls[OS_MMAP] + n;
-    begin_to_end();
+    begin_to_end(&stop);
     bool beyond = fake.os_calls[OS_MMAP] < fake.os_fail_at[OS_MMAP];
     live_and_die(3);
     fake_callback(CALLBACK_SHUTDOWN, 0);
@@ -1169,6 +1221,8 @@ const struct scenario lifetime_scenarios[] = {
     {"runtime_skips", runtime_skips},
     {"runtime_does_not_skip", runtime_does_not_skip},
     {"ends_by_host", ends_by_host},
+    {"ends_by_exit", ends_by_exit},
+    {"exits_without_session", exits_without_session},
     {"ends_and_goes_on", ends_and_goes_on},
     {"ends_without_sign", ends_without_sign},
     {"ends_without_collection", ends_without_collection},

@@ -40,6 +40,7 @@ type LeftOut struct {
 const (
 	SignSignal = "signal" // a signal came that the program handles
 	SignHost   = "host"   // the host of a service was told to stop
+	SignExit   = "exit"   // Main had returned or Environment.Exit was called, before handlers of ProcessExit
 )
 
 // ProcessEnding is a row of the table process_ending.

@@ -237,7 +237,7 @@ CREATE TABLE process_left_out (      -- of the same processes: what shortens pau
 
 CREATE TABLE process_ending (        -- of the same processes: those of which it was seen when they began to end. What is alive at the end was alive then
   process_id   INTEGER PRIMARY KEY,
-  sign         TEXT NOT NULL,       -- by what it was seen: signal (one that the program handles) | host (a host was told to stop)
+  sign         TEXT NOT NULL,       -- by what it was seen: signal (one that the program handles) | host (a host was told to stop) | exit (Main had returned, or Environment.Exit was called)
   gc_number    INTEGER NOT NULL,    -- of the collection that says what was alive: gc.number
   begin_ns     INTEGER NOT NULL     -- its end
 );

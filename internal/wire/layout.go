@@ -392,6 +392,7 @@ type Header struct {
 const (
 	EndingSignal = 1 // PosixSignalRegistration.OnPosixSignal: a signal came that the program handles
 	EndingHost   = 2 // ApplicationLifetime.StopApplication: the host of a service is told to stop
+	EndingExit   = 3 // AppContext.OnProcessExit: Main has returned, or Environment.Exit was called
 )
 
 // IP is a return address that was seen on a stack.

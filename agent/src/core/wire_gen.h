@@ -154,6 +154,7 @@
 #define WIRE_SITE_FROZEN 0x80000000u /* added to a site's type when its objects are on the frozen heap. */
 #define WIRE_ENDING_SIGNAL 0x1u /* PosixSignalRegistration.OnPosixSignal: a signal came that the program handles */
 #define WIRE_ENDING_HOST 0x2u /* ApplicationLifetime.StopApplication: the host of a service is told to stop */
+#define WIRE_ENDING_EXIT 0x3u /* AppContext.OnProcessExit: Main has returned, or Environment.Exit was called */
 #define WIRE_INTERACTION_DATABASE 0x1u /* a command of System.Data.Common.DbCommand */
 #define WIRE_INTERACTION_HTTP 0x2u /* a request of System.Net.Http */
 #define WIRE_MAX_INTERACTION_TEXT 0x1000u /* bounds one text of an interaction, in UTF-16 units: it lies on the stack of the calling thread. */

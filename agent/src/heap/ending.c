@@ -8,10 +8,11 @@
  * of its own, and waits for it, but not for longer than LONGEST_WAIT_NS. What was alive after it is what is alive at the end. An object
  * from before it that a later collection finds dead stays among these: it counts as freed while the program ended (`freed`).
  *
- * These signs are no proof: a signal can mean something else to the program, and a process can have several hosts, as test runs do.
- * So they count only if the process ends within LONGEST_END_NS, and makes no other host until then. If they do not, then what was freed
- * counts as dead after all. Only when that is decided do the collector's changes tell of it. A program that ends without a sign has its
- * last collection then, and there is nothing between the two.
+ * Signals and hosts are no proof: a signal can mean something else to the program, and a process can have several hosts, as test runs
+ * do. So they count only if the process ends within LONGEST_END_NS, and makes no other host until then. If they do not, then what was
+ * freed counts as dead after all. Only when that is decided do the collector's changes tell of it. The runtime itself calls
+ * AppContext.OnProcessExit, before handlers of ProcessExit: that is certain. Where EventPipe ends before it, the last collection has been
+ * then, and there is nothing between the two.
  *
  * Limits: the counters of what was freed, 208 bytes for each site, are private memory. Without room for them there is no beginning, and
  * all is as if there had been no sign. Processes that were dormant have none. */
@@ -20,6 +21,7 @@
 #include "heap/site_growth.h"
 #include "heap/gc.h"
 #include "heap/ending.h"
+#include "heap/eventpipe_gc.h"
 #include "heap/object_tracking.h"
 #include "metadata/framework_calls.h"
 #include "heap/heap_snapshot.h"
@@ -58,12 +60,18 @@ static uint64_t count_hosts(void)
 static bool is_refuted(uint64_t now)
 {
     const struct wire_header *h = arena.header;
+    if (h->ending_sign == WIRE_ENDING_EXIT)
+        return false;
     return now - h->ending_ns > LONGEST_END_NS || count_hosts() != hosts;
 }
 
 static void note_sign(uint32_t sign)
 {
     bool timed = (arena.header->data & WIRE_DATA_TIME) != 0;
+    if (sign == WIRE_ENDING_EXIT)
+        events_never(); /* else the collection here would ask for one */
+    if (__atomic_load_n(&arena.header->alive_known, __ATOMIC_ACQUIRE) != 0)
+        return; /* the last collection has been */
     if (__atomic_load_n(&arena.header->ending_gc, __ATOMIC_ACQUIRE) != 0 && !is_refuted(monotonic_ns()))
         return; /* it ends already */
     if (sign == WIRE_ENDING_HOST && count_hosts() > 1)
@@ -85,6 +93,7 @@ static bool called(uint32_t sign, uintptr_t module, uint32_t token, bool first)
 void ending_watch(void)
 {
     static const struct framework_call signs[] = {
+        {u"System.Private.CoreLib.dll", u"System.AppContext", u"OnProcessExit", WIRE_ENDING_EXIT, called},
         {u"System.Private.CoreLib.dll", u"System.Runtime.InteropServices.PosixSignalRegistration", u"OnPosixSignal", WIRE_ENDING_SIGNAL, called},
         {u"Microsoft.Extensions.Hosting.dll", u"Microsoft.Extensions.Hosting.Internal.ApplicationLifetime", u"StopApplication", WIRE_ENDING_HOST, called},
         {u"Microsoft.AspNetCore.Hosting.dll", u"Microsoft.AspNetCore.Hosting.ApplicationLifetime", u"StopApplication", WIRE_ENDING_HOST, called},

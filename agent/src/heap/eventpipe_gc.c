@@ -72,6 +72,7 @@ static uint32_t asked;      /* it would be of use */
 static uint32_t registered; /* how far the managed sources of events are, see provider_created */
 static uint32_t clearing;  /* 1: a collection has cleared the flag, or is about to */
 static uint32_t closing;   /* 1: EventPipe ends */
+static uint32_t too_late;  /* 1: EventPipe has ended */
 static uint32_t living;    /* 1: an event came since threads were stopped for a collection */
 static uint32_t triggered; /* 1: the collector said that there will be a collection, since the last one */
 static uintptr_t cleared_by; /* thread that cleared the flag, 0: it is set */
@@ -229,7 +230,8 @@ static void wait_for_running(void)
 
 static COLD void start_on_own_thread(void)
 {
-    if (__atomic_load_n(&asked, __ATOMIC_SEQ_CST) == 0 || __atomic_load_n(&registered, __ATOMIC_SEQ_CST) != REGISTERED_ALL)
+    if (__atomic_load_n(&asked, __ATOMIC_SEQ_CST) == 0 || __atomic_load_n(&registered, __ATOMIC_SEQ_CST) != REGISTERED_ALL ||
+        __atomic_load_n(&too_late, __ATOMIC_SEQ_CST) != 0)
         return;
     __atomic_fetch_add(&running, 1, __ATOMIC_SEQ_CST); /* before who closes can have looked */
     if (__atomic_exchange_n(&wanted, 1, __ATOMIC_SEQ_CST) == 0)
@@ -275,6 +277,11 @@ bool events_sample_start(void)
     run(start);
     wait_for_running();
     return session != 0;
+}
+
+void events_never(void)
+{
+    __atomic_store_n(&too_late, 1, __ATOMIC_SEQ_CST);
 }
 
 COLD void events_want(void)

@@ -15,6 +15,7 @@ void events_install(void **callbacks);
 uint32_t events_sample(void *info, uint32_t low, uint32_t high, void **callbacks); /* small objects; as events_init, and after it */
 bool events_sample_start(void); /* waits until samples come. False: they are refused */
 void events_want(void); /* collections may take long from now on */
+void events_never(void); /* the process exits, and EventPipe has ended: a session that has not begun never will */
 bool events_thread_is_own(void); /* one that starts or stops a session */
 bool events_leave_out(uint64_t objects, uint64_t bytes); /* are new objects not the program's? Then they have been counted */
 void events_gc_suspending(void);

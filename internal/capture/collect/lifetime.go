@@ -163,7 +163,8 @@ func (l *lifetime) write(r *Recorder, p *process, h *wire.Header, ended bool) er
 }
 
 // endingSigns are by the sign of wire.
-var endingSigns = [...]string{wire.EndingSignal: session.SignSignal, wire.EndingHost: session.SignHost}
+var endingSigns = [...]string{wire.EndingSignal: session.SignSignal, wire.EndingHost: session.SignHost,
+	wire.EndingExit: session.SignExit}
 
 // writeAges writes the ages of sites whose ages changed: all of them, as what is kept of those that are written is
 // their sum.

@@ -242,16 +242,26 @@ func (c *context) endingNotes(out []Note) ([]Note, error) {
 	}
 	rows, err := s.GCFreed()
 	var freed q.Amount
+	frees := map[session.ProcessID]bool{}
 	for _, f := range rows {
-		if c.source.Selection().HasProcess(process[f.GC]) {
+		if p := process[f.GC]; c.source.Selection().HasProcess(p) {
+			frees[p] = true
 			freed = freed.Add(f.Amount)
 		}
+	}
+	// Every small program exits; where it freed nothing then, all ends are the same moment.
+	endings = slices.DeleteFunc(endings, func(e session.ProcessEnding) bool {
+		return e.Sign == session.SignExit && !frees[e.Process]
+	})
+	if len(endings) == 0 {
+		return out, err
 	}
 	objects := Things{int(freed.Allocations), "object"}
 	if len(endings) > 1 {
 		return append(out, note(NoteEndings, Things{len(endings), "process"}, freed.Bytes, objects)), err
 	}
-	kinds := map[string]NoteKind{session.SignSignal: NoteEndingSignal, session.SignHost: NoteEndingHost}
+	kinds := map[string]NoteKind{session.SignSignal: NoteEndingSignal, session.SignHost: NoteEndingHost,
+		session.SignExit: NoteEndingExit}
 	kind, known := kinds[endings[0].Sign]
 	if !known {
 		return out, err // of a later clrprof

@@ -105,6 +105,7 @@ const (
 	NoteAlive              NoteKind = "alive"               // the living were reachable
 	NoteEndingSignal       NoteKind = "ending-signal"       // how long before its end it began, bytes and objects freed
 	NoteEndingHost         NoteKind = "ending-host"         // the same
+	NoteEndingExit         NoteKind = "ending-exit"         // the same
 	NoteEndings            NoteKind = "endings"             // processes; bytes and objects
 	NoteNotCollected       NoteKind = "not-collected"       // the living may be garbage
 	NoteAliveMostly        NoteKind = "alive-mostly"        // a number of processes of which the living may be garbage

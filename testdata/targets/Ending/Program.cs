@@ -6,6 +6,8 @@
 //   return        Main returns, and a handler of ProcessExit clears what is kept
 //   exit          Environment.Exit is called, and the same handler
 //   terminated    SIGTERM comes, which the program does not handle, and the same handler
+//   small-return  as return, but there was no collection before
+//   small-exit    as exit, but there was no collection before
 //
 // Before the end it makes objects that die, and, while it ends, some more that die, and some that are kept. It is compiled for
 // .NET 8 or later.
@@ -48,21 +50,26 @@ namespace Ending
 
         static int Main(string[] args)
         {
-            for (int i = 0; i < Collections; i++)
+            bool isSmall = args[0].StartsWith("small-", StringComparison.Ordinal);
+            for (int i = 0; i < Collections && !isSmall; i++)
                 GC.Collect(0);
             Fill();
-            Collect();
+            if (!isSmall)
+                Collect();
             Drop();
-            Collect();
+            if (!isSmall)
+                Collect();
             if (args[0] != "other-host")
                 Forget();
-            if (args[0] == "return" || args[0] == "exit" || args[0] == "terminated")
+            if (isSmall || args[0] == "return" || args[0] == "exit" || args[0] == "terminated")
                 AppDomain.CurrentDomain.ProcessExit += (sender, e) => LetGo();
             switch (args[0])
             {
                 case "return":
+                case "small-return":
                     return 3;
                 case "exit":
+                case "small-exit":
                     Environment.Exit(3);
                     return 1;
                 case "terminated":

@@ -142,6 +142,8 @@ var sentences = map[report.NoteKind]string{
 		"was freed from then on counts as alive: %s in %s.",
 	report.NoteEndingHost: "The end is when the program's host was told to stop, %s before the process ended; what was " +
 		"freed from then on counts as alive: %s in %s.",
+	report.NoteEndingExit: "The end is when Main had returned, or Environment.Exit was called, %s before the process " +
+		"ended; what was freed from then on counts as alive: %s in %s.",
 	report.NoteEndings: "The end is when a program begins to end, as was seen of %s; what was freed from then on counts " +
 		"as alive: %s in %s.",
 	report.NoteNotCollected: "Alive: not collected at the end; this includes garbage.",
