@@ -27,20 +27,20 @@ var ErrMarkOrder = errors.New("the second mark is not after the first")
 // ErrMarkSpan means that a text is no span between marks.
 var ErrMarkSpan = errors.New("is not a span: want A..B, A.. or ..B, with the names of marks")
 
-// ParseMarks returns the span of time that a text means: A..B, A.. or ..B, as BetweenMarks does. Errors are its own,
+// ParseMarks returns the span of time that a text means: A..B, A.. or ..B, as betweenMarks does. Errors are its own,
 // ErrMarkSpan and ErrMarkOrder.
 func ParseMarks(s *session.Session, text string) (begin, end q.Nanoseconds, err error) {
 	from, to, ok := strings.Cut(text, "..")
 	if !ok || from == "" && to == "" {
 		return 0, 0, ErrMarkSpan
 	}
-	return BetweenMarks(s, from, to)
+	return betweenMarks(s, from, to)
 }
 
-// BetweenMarks returns the span of time between two marks, each given by its name or by #ID; "" is the begin, or the
+// betweenMarks returns the span of time between two marks, each given by its name or by #ID; "" is the begin, or the
 // end, of the session. It is widened to whole slices. Of several marks of a name the first is taken, and as the end the
 // first after the begin. The error is a *TermError if there is no such mark.
-func BetweenMarks(s *session.Session, from, to string) (begin, end q.Nanoseconds, err error) {
+func betweenMarks(s *session.Session, from, to string) (begin, end q.Nanoseconds, err error) {
 	var begins, ends []string
 	if from != "" {
 		begins = []string{from}

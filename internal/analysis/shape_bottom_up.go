@@ -71,15 +71,15 @@ func (t *BottomUpTree) Role(id session.PathID) AsyncRole { return t.roles[id] }
 // Await returns nil: how a method waited is of the method as a whole.
 func (t *BottomUpTree) Await(session.PathID) *session.FunctionAwait { return nil }
 
-// ErrNoRow means that a tree has no row with an id.
-var ErrNoRow = errors.New("the tree has no such row")
+// errNoRow means that a tree has no row with an id.
+var errNoRow = errors.New("the tree has no such row")
 
 // Keep has the tree answer any number of times, under ids that are the same in any tree of the same session: for those
 // who open one row after the other. What was opened stays in memory.
 func (t *BottomUpTree) Keep() { t.places = map[session.PathID]bottomUpPlace{} }
 
 // Open makes the rows at and below the last of some rows known, each of which is below the one before it. Errors are
-// ErrNoRow.
+// errNoRow.
 func (t *BottomUpTree) Open(rows []session.PathID) error {
 	above := session.PathID(0)
 	for _, id := range rows {
@@ -87,7 +87,7 @@ func (t *BottomUpTree) Open(rows []session.PathID) error {
 			t.Below(above)
 		}
 		if t.level[id] == 0 || t.places[id].above != above {
-			return ErrNoRow
+			return errNoRow
 		}
 		above = id
 	}

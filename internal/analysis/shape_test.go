@@ -388,7 +388,7 @@ func checkKept(rt *rapid.T, v *Source, want map[string]stackSum) {
 		if a, b := other.Below(last); !reflect.DeepEqual(a, amounts) || !reflect.DeepEqual(b, times) {
 			rt.Fatalf("below %v there is %v %v, want %v %v", way, a, b, amounts, times)
 		}
-		if len(way) > 1 && !errors.Is(other.Open(way[1:]), ErrNoRow) {
+		if len(way) > 1 && !errors.Is(other.Open(way[1:]), errNoRow) {
 			rt.Fatalf("%v: part of a way is a way", way)
 		}
 	}

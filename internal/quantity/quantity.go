@@ -38,9 +38,6 @@ func (n Count) Of(thing string) string {
 // Nanoseconds is a duration, or a time since the start of a session.
 type Nanoseconds int64
 
-// Ticks is a reading of a processor's time-stamp counter, or a difference of two.
-type Ticks uint64
-
 // Amount is what was allocated: how many objects and how many bytes.
 type Amount struct {
 	Allocations Count
@@ -226,18 +223,4 @@ func (d Nanoseconds) String() string {
 	}
 	minutes := (size + 30*second) / (60 * second)
 	return fmt.Sprintf("%s%d h %02d min", sign, minutes/60, minutes%60)
-}
-
-// Nanoseconds converts ticks at a rate of frequency ticks per second,
-// rounded down. A frequency of 0 gives 0.
-func (t Ticks) Nanoseconds(frequency uint64) Nanoseconds {
-	if frequency == 0 {
-		return 0
-	}
-	hi, lo := bits.Mul64(uint64(t), 1_000_000_000)
-	if hi >= frequency {
-		return math.MaxInt64
-	}
-	q, _ := bits.Div64(hi, lo, frequency)
-	return Nanoseconds(min(q, math.MaxInt64))
 }

@@ -98,24 +98,6 @@ func TestPercentExact(t *testing.T) {
 	})
 }
 
-func TestTicks(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		ticks := rapid.Uint64().Draw(t, "ticks")
-		frequency := rapid.Uint64Range(1, 10_000_000_000).Draw(t, "frequency")
-		want := new(big.Int).Mul(new(big.Int).SetUint64(ticks), big.NewInt(1_000_000_000))
-		want.Quo(want, new(big.Int).SetUint64(frequency))
-		if !want.IsInt64() {
-			want.SetInt64(math.MaxInt64)
-		}
-		if got := Ticks(ticks).Nanoseconds(frequency); int64(got) != want.Int64() {
-			t.Fatalf("%d ticks at %d are %d ns, want %d", ticks, frequency, got, want)
-		}
-	})
-	if Ticks(5).Nanoseconds(0) != 0 {
-		t.Error("no frequency")
-	}
-}
-
 func TestAmounts(t *testing.T) {
 	a, b := Amount{Allocations: 3, Bytes: 72}, Amount{Allocations: 1, Bytes: 24}
 	if a.Add(b) != (Amount{Allocations: 4, Bytes: 96}) || a.Sub(b) != (Amount{Allocations: 2, Bytes: 48}) || a.IsZero() || !a.Sub(a).IsZero() {

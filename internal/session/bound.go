@@ -204,7 +204,7 @@ func (b *bound) adopt(name string, flags int) (int, error) {
 		}
 		unix.Close(fd)
 	}
-	return -1, fmt.Errorf("%w: %s is not this user's: remove it", ErrJournal, name)
+	return -1, fmt.Errorf("%w: %s is not this user's: remove it", errJournal, name)
 }
 
 // hasJournal reports whether there is a journal that may have something to roll back.

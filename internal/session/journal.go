@@ -31,8 +31,8 @@ const (
 	allRecords   = 0xffffffff
 )
 
-// ErrJournal is wrapped by errors that say why the journal beside a session is not believed.
-var ErrJournal = fmt.Errorf("%w: a journal that is not believed", ErrCorrupt)
+// errJournal is wrapped by errors that say why the journal beside a session is not believed.
+var errJournal = fmt.Errorf("%w: a journal that is not believed", ErrCorrupt)
 
 // journalPart is a header of a journal: records follow it.
 type journalPart struct {
@@ -70,7 +70,7 @@ func openJournal(path string, of fs.FileInfo) (*os.File, error) {
 	case err != nil:
 		return nil, err
 	case !info.Mode().IsRegular():
-		return nil, fmt.Errorf("%w: %s is not a regular file: remove it", ErrJournal, path)
+		return nil, fmt.Errorf("%w: %s is not a regular file: remove it", errJournal, path)
 	}
 	f, err := openfile.OpenRegular(path)
 	if errors.Is(err, fs.ErrNotExist) { // the writer has just removed it
@@ -81,7 +81,7 @@ func openJournal(path string, of fs.FileInfo) (*os.File, error) {
 	info, err := f.Stat()
 	if err == nil && !isTrusted(info, of) {
 		err = fmt.Errorf("%w: %s belongs to another user: copy the session without it to a folder of your own",
-			ErrJournal, path)
+			errJournal, path)
 	}
 	if err != nil {
 		return nil, errors.Join(err, f.Close())
@@ -111,7 +111,7 @@ func (j *journal) load(fileSize int64) (hot bool, err error) {
 	sector := int64(leastSector)
 	first, ok, err := j.part(0, sector)
 	if err == nil && ok && first.pageSize == 0 { // the journals of SQLite before 3.6 (2008) were so
-		err = fmt.Errorf("%w: %s is that of another program: copy the session without it", ErrJournal, j.f.Name())
+		err = fmt.Errorf("%w: %s is that of another program: copy the session without it", errJournal, j.f.Name())
 	}
 	if err != nil || !ok || !first.plausible() {
 		return false, err
@@ -143,7 +143,7 @@ func (j *journal) checkEnd() error {
 	}
 	if string(end) == journalMagic {
 		return fmt.Errorf("%w: %s names another file, as no journal of clrprof does: copy the session without it",
-			ErrJournal, j.f.Name())
+			errJournal, j.f.Name())
 	}
 	return nil
 }

@@ -154,14 +154,14 @@ func TestForgedJournals(t *testing.T) {
 		want    error // nil: the journal is one that a killed writer could have left
 	}{
 		"rewrites the session": {good, nil},
-		"deletes a file":       {journaltest.Delete(good, 512, victim), ErrJournal},
-		"of no page":           {journaltest.Delete(good[:512], 512, victim), ErrJournal},
+		"deletes a file":       {journaltest.Delete(good, 512, victim), errJournal},
+		"of no page":           {journaltest.Delete(good[:512], 512, victim), errJournal},
 		"of another file": {func() []byte {
 			b := bytes.Clone(good)
 			binary.BigEndian.PutUint32(b[16:], 1)
 			binary.BigEndian.PutUint32(b[24:], 1024)
 			return b
-		}(), ErrJournal},
+		}(), errJournal},
 		"of a longer file": {func() []byte {
 			b := bytes.Clone(good)
 			binary.BigEndian.PutUint32(b[16:], 1<<30)
@@ -202,7 +202,7 @@ func TestJournalWhileWriting(t *testing.T) {
 	defer w.Close()
 	write(t, victim, []byte{0})
 	write(t, path+journalSuffix, journaltest.Delete(journaltest.Rewrite(read(t, path)), 4096, victim))
-	if err := w.InsertNodes([]Node{{ID: 1}}); !errors.Is(err, ErrJournal) {
+	if err := w.InsertNodes([]Node{{ID: 1}}); !errors.Is(err, errJournal) {
 		t.Errorf("the error is %v", err)
 	}
 	if _, err := os.Stat(victim); err != nil {
@@ -239,7 +239,7 @@ func TestOddJournals(t *testing.T) {
 			func() error { _, err := Open(path); return err },
 			func() error { _, err := Edit(path); return err },
 		} {
-			if err := open(); !errors.Is(err, ErrJournal) || strings.Contains(fmt.Sprint(err), "\n") {
+			if err := open(); !errors.Is(err, errJournal) || strings.Contains(fmt.Sprint(err), "\n") {
 				t.Errorf("%s: %v", name, err)
 			}
 		}

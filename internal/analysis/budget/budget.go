@@ -9,7 +9,7 @@
 //
 //	[[limit]]
 //	name = "orders"                # in messages; without it: what the limit is about
-//	metric = "bytes"               # see Metrics
+//	metric = "bytes"               # see judge.go
 //	functions = ["Shop.Orders.*"]  # also modules, namespaces, types, focus, processes, threads, as in a report
 //	rules = ["boxing"]             # of the metric findings
 //	filter = "function = A or not type = B" # clauses, as in a file of report --filter
@@ -37,8 +37,8 @@ import (
 	"github.com/clrprof/clrprof/internal/session"
 )
 
-// ErrBudget means that a file is no budget. The error says what is wrong with it.
-var ErrBudget = errors.New("not a budget")
+// errBudget means that a file is no budget. The error says what is wrong with it.
+var errBudget = errors.New("not a budget")
 
 // Limit bounds a metric of a selection.
 type Limit struct {
@@ -124,33 +124,33 @@ func (b *Budget) LeaveOutGrowth() {
 // maxLimits bounds a file: each limit is a pass over the session.
 const maxLimits = 1000
 
-// Parse reads a budget. Errors wrap ErrBudget and are one line.
+// Parse reads a budget. Errors wrap errBudget and are one line.
 func Parse(text string) (*Budget, error) {
 	var b Budget
 	meta, err := toml.Decode(text, &b)
 	if err != nil {
 		var at toml.ParseError
 		if errors.As(err, &at) {
-			return nil, fmt.Errorf("%w: line %d: %s", ErrBudget, at.Position.Line, at.Message)
+			return nil, fmt.Errorf("%w: line %d: %s", errBudget, at.Position.Line, at.Message)
 		}
-		return nil, fmt.Errorf("%w: %w", ErrBudget, err)
+		return nil, fmt.Errorf("%w: %w", errBudget, err)
 	}
 	if keys := meta.Undecoded(); len(keys) > 0 {
-		return nil, fmt.Errorf("%w: there is no key %q", ErrBudget, keys[0].String())
+		return nil, fmt.Errorf("%w: there is no key %q", errBudget, keys[0].String())
 	}
 	switch n := len(b.Limits); {
 	case n == 0:
-		return nil, fmt.Errorf("%w: it has no [[limit]]", ErrBudget)
+		return nil, fmt.Errorf("%w: it has no [[limit]]", errBudget)
 	case n > maxLimits:
-		return nil, fmt.Errorf("%w: %d limits are more than %d", ErrBudget, n, maxLimits)
+		return nil, fmt.Errorf("%w: %d limits are more than %d", errBudget, n, maxLimits)
 	}
 	if err := checkFilter(b.Filter); err != nil {
-		return nil, fmt.Errorf("%w: %w", ErrBudget, err)
+		return nil, fmt.Errorf("%w: %w", errBudget, err)
 	}
 	for i := range b.Limits {
 		l := &b.Limits[i]
 		if err := l.compile(); err != nil {
-			return nil, fmt.Errorf("%w: limit %d (%s): %w", ErrBudget, i+1, l.Title(), err)
+			return nil, fmt.Errorf("%w: limit %d (%s): %w", errBudget, i+1, l.Title(), err)
 		}
 	}
 	return &b, nil
@@ -170,7 +170,7 @@ func checkFilter(text string) error {
 func (l *Limit) compile() error {
 	i := slices.IndexFunc(metrics, func(m metric) bool { return m.name == l.Metric })
 	if i < 0 {
-		return fmt.Errorf("metric %q is none of %s", l.Metric, strings.Join(Metrics(), ", "))
+		return fmt.Errorf("metric %q is none of %s", l.Metric, strings.Join(metricNames(), ", "))
 	}
 	l.metric = &metrics[i]
 	if l.metric.whole && (l.Mine || len(l.Modules)+len(l.Namespaces)+len(l.Functions)+len(l.Types)+len(l.Focus)+

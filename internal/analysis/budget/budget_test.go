@@ -41,7 +41,7 @@ func TestValues(t *testing.T) {
 	} {
 		b, err := Parse("[[limit]]\nmetric = \"" + c.metric + "\"\nmax = \"" + c.text + "\"\n")
 		switch {
-		case c.want < 0 && !errors.Is(err, ErrBudget), c.want >= 0 && err != nil:
+		case c.want < 0 && !errors.Is(err, errBudget), c.want >= 0 && err != nil:
 			t.Errorf("%s %q: %v", c.metric, c.text, err)
 		case c.want >= 0 && b.Limits[0].max != c.want:
 			t.Errorf("%s %q is %d, want %d", c.metric, c.text, b.Limits[0].max, c.want)
@@ -61,7 +61,7 @@ func TestRefused(t *testing.T) {
 		"metric = \"cpu\"\nmax = \"1s\"\ntypes = [\"X\"]":               "not known by type",
 		"metric = \"bytes\"\nmax = \"1\"\nmine = true\nfocus = [\"X\"]": "exclude each other",
 	} {
-		if _, err := Parse("[[limit]]\n" + text); !errors.Is(err, ErrBudget) || !strings.Contains(err.Error(), want) {
+		if _, err := Parse("[[limit]]\n" + text); !errors.Is(err, errBudget) || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: %v, want %q", text, err, want)
 		}
 	}
@@ -184,7 +184,7 @@ func TestFilters(t *testing.T) {
 		t.Errorf("%+v", v)
 	}
 	for _, text := range []string{"filter = 'function < A'\n" + gcs, limit("filter = 'speed = 1'\n")} {
-		if _, err := Parse(text); !errors.Is(err, ErrBudget) || !strings.Contains(err.Error(), "filter") {
+		if _, err := Parse(text); !errors.Is(err, errBudget) || !strings.Contains(err.Error(), "filter") {
 			t.Errorf("%q: %v", text, err)
 		}
 	}

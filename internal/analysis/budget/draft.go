@@ -66,7 +66,7 @@ func Draft(runs []*session.Session, headroom float64) (string, error) {
 	names := make([]string, len(runs))
 	for i, s := range runs {
 		if sampled, err := s.IsSampled(); err != nil || sampled {
-			return "", cmp.Or(err, fmt.Errorf("session %s: %w", s.Path(), ErrSampled))
+			return "", cmp.Or(err, fmt.Errorf("session %s: %w", s.Path(), errSampled))
 		}
 		names[i] = strconv.Quote(filepath.Base(s.Path()))
 	}

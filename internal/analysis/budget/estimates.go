@@ -9,8 +9,8 @@ import (
 	"github.com/clrprof/clrprof/internal/session"
 )
 
-// ErrSampled means that a first budget was asked for of a session whose small objects were sampled.
-var ErrSampled = errors.New("small objects were sampled, so its values are estimates, and a first budget is made of " +
+// errSampled means that a first budget was asked for of a session whose small objects were sampled.
+var errSampled = errors.New("small objects were sampled, so its values are estimates, and a first budget is made of " +
 	"values that were counted: record with clrprof run")
 
 // measure is a value of a metric, and what of it is estimated.

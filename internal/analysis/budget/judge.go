@@ -124,8 +124,8 @@ func deadOf(generation int) func(*analysis.Use) measure {
 	return func(u *analysis.Use) measure { return ofBytes(u.Dead[generation]) }
 }
 
-// Metrics returns the names of all metrics, in the order of the documentation.
-func Metrics() []string {
+// metricNames returns the names of all metrics, in the order of the documentation.
+func metricNames() []string {
 	var out []string
 	for _, m := range metrics {
 		out = append(out, m.name)

@@ -16,7 +16,7 @@
 //
 // Most uses of a large session are too small to break a rule, so each rule also says which places and functions can:
 // only their uses are made (facts.wanted). What is found in the whole session is stored when it is completed
-// (Complete), with the Edition of the rules: where that is another one, it is found again.
+// (Complete), with the edition of the rules: where that is another one, it is found again.
 //
 // # Invariants
 //

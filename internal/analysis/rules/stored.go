@@ -10,9 +10,9 @@ import (
 	"github.com/clrprof/clrprof/internal/session"
 )
 
-// Edition is that of the rules: what those of another one found in a session is not what these find. It becomes one
-// more whenever a session can be judged otherwise than before.
-const Edition = 11
+// currentEdition is the edition of the rules: what rules of another one found in a session is not what these find. It
+// becomes one more whenever a session can be judged otherwise than before.
+const currentEdition = 11
 
 // Complete completes a session as analysis.CompleteWith does, and with what the rules find in it. It tells how far it
 // is, in percent, and takes the sums of timings from who recorded them; both may be nil.
@@ -50,7 +50,7 @@ func judgeAll(src *analysis.Source) (*judged, error) {
 // rows are what is stored.
 func (j *judged) rows() (rules []session.RuleJudged, findings []session.Finding) {
 	for _, id := range slices.Sorted(maps.Keys(j.hidden)) {
-		rules = append(rules, session.RuleJudged{Rule: id, Edition: Edition, Hidden: int64(j.hidden[id])})
+		rules = append(rules, session.RuleJudged{Rule: id, Edition: currentEdition, Hidden: int64(j.hidden[id])})
 	}
 	for i := range j.findings {
 		f := &j.findings[i]
@@ -74,7 +74,7 @@ func stored(s *session.Session) (*judged, error) {
 	}
 	out := &judged{hidden: map[string]int{}, lacks: lacks}
 	for _, r := range rows {
-		if r.Edition != Edition {
+		if r.Edition != currentEdition {
 			return nil, nil
 		}
 		out.hidden[r.Rule] = int(r.Hidden)

@@ -177,7 +177,7 @@ func (v *recovery) try(force bool) (r *Recorder, w *session.Writer, again bool, 
 		return nil, nil, false, err
 	}
 	files := v.directory.Files()
-	r = NewRecorder(w, files, firstStart(files), Filter{})
+	r = newRecorder(w, files, firstStart(files), Filter{})
 	r.late, r.damages = true, v.damages
 	v.damages.found = false
 	v.damages.tries++

@@ -14,7 +14,7 @@ func NewRecorderAt(w *session.Writer, directory string, start quantity.Nanosecon
 	if err != nil {
 		panic(err) // a test's own folder
 	}
-	return NewRecorder(w, files, start, filter)
+	return newRecorder(w, files, start, filter)
 }
 
 // folder opens a folder for a test.

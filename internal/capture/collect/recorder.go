@@ -88,8 +88,8 @@ type Recorder struct {
 	damages     *damages      // that are known; nil: one ends the recording
 }
 
-// NewRecorder records the arenas that appear in a folder, which stays the caller's. Start is the session's time zero.
-func NewRecorder(w *session.Writer, files *safefs.Dir, start quantity.Nanoseconds, filter Filter) *Recorder {
+// newRecorder records the arenas that appear in a folder, which stays the caller's. Start is the session's time zero.
+func newRecorder(w *session.Writer, files *safefs.Dir, start quantity.Nanoseconds, filter Filter) *Recorder {
 	return &Recorder{rec: recording.New(w), files: files, start: start, filter: filter,
 		processes: map[string]*process{}, failed: map[string]*failed{}, alive: alive, allowed: allowedMemory,
 		outer: func(inner int) int { return inner }}

@@ -208,7 +208,7 @@ func recordFiles(o Options, w *session.Writer, files *safefs.Dir, start quantity
 	if err := w.SetInfo(o.Facts); err != nil {
 		return fmt.Errorf("%w: %w", ErrWrite, err)
 	}
-	r := NewRecorder(w, files, start, o.Filter)
+	r := newRecorder(w, files, start, o.Filter)
 	t.Prepare(r)
 	r.trace(traced)
 	r.take(o)

@@ -130,7 +130,7 @@ func (p Peer) Ask(name string, arguments any) (*Client, error) {
 func newClient(conn *net.UnixConn) *Client { return &Client{conn, bufio.NewReader(conn), silentTime} }
 
 // Next reads the next value of the answer; io.EOF: there is none. Wait bounds the time, 0: it does not, as long as the
-// recording says that it is there. A line of more than MaxLine bytes is an error.
+// recording says that it is there. A line of more than maxLine bytes is an error.
 func (c *Client) Next(wait time.Duration) (json.RawMessage, error) {
 	begun := time.Now()
 	for {
@@ -171,8 +171,8 @@ func (c *Client) line(limit time.Duration) ([]byte, error) {
 	var line []byte
 	for {
 		part, err := c.lines.ReadSlice('\n')
-		if len(line)+len(part) > MaxLine {
-			return nil, fmt.Errorf("a line of the answer has more than %d bytes: no recording sends that", MaxLine)
+		if len(line)+len(part) > maxLine {
+			return nil, fmt.Errorf("a line of the answer has more than %d bytes: no recording sends that", maxLine)
 		}
 		line = append(line, part...)
 		if err == nil {

@@ -88,7 +88,7 @@ func TestAnswers(t *testing.T) {
 	if err != nil || info.Mode().Perm() != 0o600 {
 		t.Errorf("%v %v", info.Mode(), err)
 	}
-	if _, err := Listen(session, nil); !errors.Is(err, ErrListened) {
+	if _, err := Listen(session, nil); !errors.Is(err, errListened) {
 		t.Errorf("a second one: %v", err)
 	}
 	link := filepath.Join(t.TempDir(), "link")
@@ -188,7 +188,7 @@ func TestRubbish(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer silent.Close()
-	for _, text := range []string{"rubbish\n", strings.Repeat("x", MaxRequest+1)} {
+	for _, text := range []string{"rubbish\n", strings.Repeat("x", maxRequest+1)} {
 		conn, err := net.DialUnix("unix", nil, a.unix())
 		if err != nil {
 			t.Fatal(err)
@@ -197,7 +197,7 @@ func TestRubbish(t *testing.T) {
 			t.Fatal(err)
 		}
 		answer, _ := io.ReadAll(conn) // a reset after the answer is one too
-		if len(text) < MaxRequest && !strings.Contains(string(answer), `{"error":"the request is not JSON`) {
+		if len(text) < maxRequest && !strings.Contains(string(answer), `{"error":"the request is not JSON`) {
 			t.Errorf("%.20q: %q", text, answer)
 		}
 		conn.Close()

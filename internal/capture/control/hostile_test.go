@@ -200,7 +200,7 @@ func TestAlive(t *testing.T) {
 func TestLongAnswer(t *testing.T) {
 	server, _ := pair(t)
 	a := &answering{conn: server}
-	if err := a.write(json.RawMessage(`"` + strings.Repeat("a", MaxLine) + `"`)); err == nil ||
+	if err := a.write(json.RawMessage(`"` + strings.Repeat("a", maxLine) + `"`)); err == nil ||
 		!strings.Contains(err.Error(), "at most 16777216") {
 		t.Errorf("%v", err)
 	}
@@ -212,7 +212,7 @@ func TestListenBeside(t *testing.T) {
 	if err := os.WriteFile(session+Suffix, []byte("mine"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := Listen(session, nil); !errors.Is(err, ErrListened) {
+	if _, err := Listen(session, nil); !errors.Is(err, errListened) {
 		t.Errorf("in place of a file: %v", err)
 	}
 	if text, err := os.ReadFile(session + Suffix); err != nil || string(text) != "mine" {
@@ -224,7 +224,7 @@ func TestListenBeside(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := Listen(session, nil); !errors.Is(err, ErrListened) && !errors.Is(err, errNoSocket) {
+	if _, err := Listen(session, nil); !errors.Is(err, errListened) && !errors.Is(err, errNoSocket) {
 		t.Errorf("in place of a link: %v", err)
 	}
 	if info, err := os.Lstat(secret); err != nil || info.Mode().Perm() != 0o644 {

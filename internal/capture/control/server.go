@@ -17,15 +17,15 @@ import (
 )
 
 const (
-	// MaxRequest is how many bytes a request has at most: far more than any that there is.
-	MaxRequest = 1 << 16
+	// maxRequest is how many bytes a request has at most: far more than any that there is.
+	maxRequest = 1 << 16
 
-	// MaxClients is how many are served at once: more than there are people at one recording.
-	MaxClients = 64
+	// maxClients is how many are served at once: more than there are people at one recording.
+	maxClients = 64
 
-	// MaxLine is how many bytes a line of an answer has at most. The longest, the status of a process with many
+	// maxLine is how many bytes a line of an answer has at most. The longest, the status of a process with many
 	// thousands of threads, have a tenth of that.
-	MaxLine = 16 << 20
+	maxLine = 16 << 20
 
 	requestTime = 5 * time.Second // for a request of one line
 	writeTime   = 5 * time.Second // for a line of the answer
@@ -34,8 +34,8 @@ const (
 	aliveTime = 5 * time.Second
 )
 
-// ErrListened means that another recording serves the session's socket.
-var ErrListened = errors.New("another recording, or another file, has the name of the socket")
+// errListened means that another recording serves the session's socket.
+var errListened = errors.New("another recording, or another file, has the name of the socket")
 
 // Handler answers a request. Each call of send sends one value; an error that it returns ends the answer. The context
 // ends with the client's connection, and when the server is closed.
@@ -65,7 +65,7 @@ func Listen(session string, handlers map[string]Handler) (*Server, error) {
 		return nil, fmt.Errorf("make the socket %s%s: %w", session, Suffix, err)
 	}
 	s := &Server{handlers: handlers, listener: listener, address: a, made: made,
-		places: make(chan struct{}, MaxClients)}
+		places: make(chan struct{}, maxClients)}
 	s.context, s.cancel = context.WithCancel(context.Background())
 	s.clients.Add(1)
 	go s.accept()
@@ -87,7 +87,7 @@ func listen(a address) (*net.UnixListener, *unix.Stat_t, error) {
 		case leftErr != nil:
 			return nil, nil, leftErr
 		case !free:
-			return nil, nil, ErrListened
+			return nil, nil, errListened
 		}
 		listener, err = config.Listen(context.Background(), "unix", a.path())
 	}
@@ -133,7 +133,7 @@ func (s *Server) accept() {
 			s.clients.Add(1)
 			go s.serve(conn)
 		default:
-			refuse(conn, fmt.Errorf("%d clients are served already", MaxClients))
+			refuse(conn, fmt.Errorf("%d clients are served already", maxClients))
 		}
 	}
 }
@@ -181,9 +181,9 @@ func (s *Server) answer(conn *net.UnixConn, a *answering) error {
 	if err := conn.SetReadDeadline(time.Now().Add(requestTime)); err != nil {
 		return err
 	}
-	line, err := bufio.NewReader(io.LimitReader(conn, MaxRequest)).ReadBytes('\n')
+	line, err := bufio.NewReader(io.LimitReader(conn, maxRequest)).ReadBytes('\n')
 	if err != nil {
-		return fmt.Errorf("no request of at most %d bytes in %s", MaxRequest, requestTime)
+		return fmt.Errorf("no request of at most %d bytes in %s", maxRequest, requestTime)
 	}
 	var r request
 	if err := json.Unmarshal(line, &r); err != nil {
@@ -247,8 +247,8 @@ func (a *answering) writeLocked(v any) error {
 	if err != nil {
 		return err
 	}
-	if len(text) >= MaxLine {
-		return fmt.Errorf("the answer has %d bytes, and a line has at most %d", len(text), MaxLine)
+	if len(text) >= maxLine {
+		return fmt.Errorf("the answer has %d bytes, and a line has at most %d", len(text), maxLine)
 	}
 	return writeLine(a.conn, text)
 }

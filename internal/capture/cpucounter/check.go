@@ -72,10 +72,10 @@ func explain(root fs.FS, c Counter, err error, grouped bool) error {
 		if level := paranoid(root); level > mostParanoid {
 			return fmt.Errorf("perf_event_paranoid is %d: only root may read it, until it is %d or less", level, mostParanoid)
 		}
-		if IsFiltered(root) {
+		if isFiltered(root) {
 			return errFiltered
 		}
-	case c.Hardware && !HasHardware(root):
+	case c.Hardware && !hasHardware(root):
 		return errNoPMU
 	case errors.Is(err, unix.EINVAL) && grouped:
 		return errTooMany
@@ -107,8 +107,8 @@ func paranoidLevel(root fs.FS) (level int, known bool) {
 	return level, err == nil
 }
 
-// IsFiltered reports whether system calls of this process are filtered: "Seccomp:" is 2 then (proc_pid_status(5)).
-func IsFiltered(root fs.FS) bool {
+// isFiltered reports whether system calls of this process are filtered: "Seccomp:" is 2 then (proc_pid_status(5)).
+func isFiltered(root fs.FS) bool {
 	text, err := fs.ReadFile(root, "proc/self/status")
 	if err != nil {
 		return false
@@ -122,8 +122,8 @@ func IsFiltered(root fs.FS) bool {
 // _pmu… on other machines.
 const pmuFolder = "sys/bus/event_source/devices"
 
-// HasHardware reports whether the kernel has found counters of the processor.
-func HasHardware(root fs.FS) bool {
+// hasHardware reports whether the kernel has found counters of the processor.
+func hasHardware(root fs.FS) bool {
 	for _, pattern := range []string{"cpu", "cpu_*", "armv*"} {
 		if found, err := fs.Glob(root, path.Join(pmuFolder, pattern)); err == nil && len(found) > 0 {
 			return true
@@ -134,7 +134,7 @@ func HasHardware(root fs.FS) bool {
 
 // Hardware says in one line why there are no counters of the processor; "" if there are.
 func Hardware(root fs.FS) string {
-	if HasHardware(root) {
+	if hasHardware(root) {
 		return ""
 	}
 	return errNoPMU.Error() + ": most virtual machines have none"

@@ -58,7 +58,7 @@ func (c Counter) Here(root fs.FS) (Counter, error) {
 		missing = append(missing, fmt.Sprintf("perf_event_paranoid is %d: the kernel's own events need %d or less, or "+
 			"CAP_PERFMON", level, kernelParanoid))
 	}
-	if IsFiltered(root) {
+	if isFiltered(root) {
 		missing = append(missing, "system calls are filtered (seccomp), and the filter refuses perf_event_open, as "+
 			"in most containers")
 	}

@@ -44,8 +44,8 @@ const (
 // Limits of what the runtime publishes, in the process. A set of tags takes about a kilobyte each time that it is
 // published, and a histogram a table of 32 KB.
 const (
-	MaxSeries     = 2000 // instruments with their tags
-	MaxHistograms = 100  // of these
+	maxSeries     = 2000 // instruments with their tags
+	maxHistograms = 100  // of these
 )
 
 // Limits of a request: the runtime cuts no texts, but the protocol does.
@@ -185,7 +185,7 @@ func (x *Instruments) request() Provider {
 	// ended as there were clients, or when there is none: so each has its own name.
 	return Provider{Meters, keywordNothing, Informational, fmt.Sprintf(
 		"SessionId=%s;ClientId=%s-%d;RefreshInterval=%dE-3;MaxTimeSeries=%d;MaxHistograms=%d;Metrics=%s",
-		shared, x.client, x.requests, max(1, x.interval/1_000_000), MaxSeries, MaxHistograms, strings.Join(names, ","))}
+		shared, x.client, x.requests, max(1, x.interval/1_000_000), maxSeries, maxHistograms, strings.Join(names, ","))}
 }
 
 // Refused reports whether the process publishes nothing to this session, because another tool has one.
@@ -239,10 +239,10 @@ func (x *Instruments) Add(e *Event) []Published {
 	case eventError:
 		x.Trouble("the runtime reports an error while it reads meters: " + firstLine(v.text("errorMessage")))
 	case eventSeriesLimit:
-		x.Trouble(fmt.Sprintf("its meters have more than %d sets of tags: others are left out", MaxSeries))
+		x.Trouble(fmt.Sprintf("its meters have more than %d sets of tags: others are left out", maxSeries))
 	case eventHistogramLimit:
 		x.Trouble(fmt.Sprintf("its meters have more than %d sets of tags of histograms: others are left out",
-			MaxHistograms))
+			maxHistograms))
 	case eventCallback:
 		x.callbacks++
 	case eventCounter, eventUpDown, eventGauge, eventHistogram:

@@ -26,7 +26,7 @@ type Graph struct {
 // New computes what the objects of a heap retain.
 func New(h *Heap) *Graph {
 	g := &Graph{Heap: h, State: make([]State, len(h.Address)), Retained: make([]uint64, len(h.Address))}
-	top := h.hold(func(r Root) bool { return r.Flags&FlagWeak == 0 })
+	top := h.hold(func(r Root) bool { return r.Flags&flagWeak == 0 })
 	g.tree = findDominators(h, top, h.inTables(top))
 	g.setStates()
 	for v := len(g.tree.object) - 1; v > 0; v-- {
@@ -51,7 +51,7 @@ func (g *Graph) setStates() {
 			g.State[i] = Unreachable
 		}
 	}
-	queue := g.hold(func(r Root) bool { return r.Flags&FlagWeak == 0 && r.Kind != KindFinalizer })
+	queue := g.hold(func(r Root) bool { return r.Flags&flagWeak == 0 && r.Kind != kindFinalizer })
 	for _, i := range queue {
 		g.State[i] = Reachable
 	}

@@ -166,9 +166,9 @@ func TestDominance(t *testing.T) {
 		f := randomFile(t)
 		h := read(t, f.encode())
 		g := New(h)
-		strong := func(r Root) bool { return r.Flags&FlagWeak == 0 }
+		strong := func(r Root) bool { return r.Flags&flagWeak == 0 }
 		all := reach(h, strong, nil)
-		queue := reach(h, func(r Root) bool { return strong(r) && r.Kind != KindFinalizer }, nil)
+		queue := reach(h, func(r Root) bool { return strong(r) && r.Kind != kindFinalizer }, nil)
 		for i := range h.Address {
 			without := reach(h, strong, func(o int32) bool { return o == int32(i) })
 			lost := difference(h, all, without)
@@ -195,7 +195,7 @@ func TestDominance(t *testing.T) {
 
 // checkGroup compares with what is out of reach without any of the group's objects.
 func checkGroup(t *rapid.T, h *Heap, group Group, key []uint32, all []int32) {
-	strong := func(r Root) bool { return r.Flags&FlagWeak == 0 }
+	strong := func(r Root) bool { return r.Flags&flagWeak == 0 }
 	without := reach(h, strong, func(o int32) bool { return key[o] == group.Key })
 	// What an object outside the group and one of the group hold only together is of the group's set, not of an
 	// object's.
@@ -220,7 +220,7 @@ func checkGroup(t *rapid.T, h *Heap, group Group, key []uint32, all []int32) {
 }
 
 func dominates(h *Heap, d, o int32, all []int32) bool {
-	return all[o] < far && reach(h, func(r Root) bool { return r.Flags&FlagWeak == 0 }, func(x int32) bool {
+	return all[o] < far && reach(h, func(r Root) bool { return r.Flags&flagWeak == 0 }, func(x int32) bool {
 		return x == d
 	})[o] == far
 }
@@ -233,7 +233,7 @@ func checkPath(t *rapid.T, g *Graph, i, depth int32) {
 		}
 		return
 	}
-	if len(path) != int(depth)+1 || path[len(path)-1] != i || root.Object != path[0] || root.Flags&FlagWeak != 0 {
+	if len(path) != int(depth)+1 || path[len(path)-1] != i || root.Object != path[0] || root.Flags&flagWeak != 0 {
 		t.Fatalf("path %v from %+v to %d at depth %d", path, root, i, depth)
 	}
 	for n := 1; n < len(path); n++ {

@@ -66,9 +66,9 @@ func (g *Graph) heldByField(fields []int32, v int) bool {
 // finalizer's queue last.
 func rootOrder(kind uint32) int {
 	switch kind {
-	case KindFinalizer:
+	case kindFinalizer:
 		return 2
-	case KindStack:
+	case kindStack:
 		return 1
 	}
 	return 0
@@ -79,7 +79,7 @@ func rootOrder(kind uint32) int {
 func (g *Graph) strongRoots() []Root {
 	out := slices.Repeat([]Root{{Object: -1}}, len(g.Address))
 	for _, r := range g.Roots {
-		if r.Object < 0 || r.Flags&FlagWeak != 0 {
+		if r.Object < 0 || r.Flags&flagWeak != 0 {
 			continue
 		}
 		if have := out[r.Object]; have.Object < 0 || rootOrder(r.Kind) < rootOrder(have.Kind) {

@@ -55,8 +55,8 @@ func (g *Graph) Path(i int32) (Root, []int32) {
 	slices.Reverse(path)
 	root := Root{Object: -1}
 	for _, r := range g.Roots {
-		if r.Object == path[0] && r.Flags&FlagWeak == 0 &&
-			(root.Object < 0 || root.Kind == KindFinalizer && r.Kind != KindFinalizer) {
+		if r.Object == path[0] && r.Flags&flagWeak == 0 &&
+			(root.Object < 0 || root.Kind == kindFinalizer && r.Kind != kindFinalizer) {
 			root = r
 		}
 	}

@@ -41,9 +41,9 @@ const (
 
 // Flags and kinds of roots, as in COR_PRF_GC_ROOT_FLAGS and COR_PRF_GC_ROOT_KIND.
 const (
-	FlagWeak      = 2
-	KindStack     = 1
-	KindFinalizer = 2
+	flagWeak      = 2
+	kindStack     = 1
+	kindFinalizer = 2
 )
 
 // Root is a root's reference to an object.

@@ -116,7 +116,7 @@ func TestHoldersAgree(t *testing.T) {
 				t.Fatalf("object %d, state %d, has the holder %+v", i, g.State[i], distinct[at])
 			}
 			for _, r := range g.Roots {
-				if h := distinct[at]; r.Object == int32(i) && r.Flags&FlagWeak == 0 && (h.Kind != HeldByRoot || h.Through != g.Type[i]) {
+				if h := distinct[at]; r.Object == int32(i) && r.Flags&flagWeak == 0 && (h.Kind != HeldByRoot || h.Through != g.Type[i]) {
 					t.Fatalf("root %+v refers to object %d, and its holder is %+v", r, i, h)
 				}
 			}
@@ -188,7 +188,7 @@ func TestTables(t *testing.T) {
 		f := randomFile(t)
 		h, same := read(t, f.encode()), read(t, f.encode())
 		for _, r := range same.Roots {
-			if r.Object < 0 || r.Flags&FlagWeak != 0 {
+			if r.Object < 0 || r.Flags&flagWeak != 0 {
 				continue
 			}
 			for _, to := range h.References(r.Object) {

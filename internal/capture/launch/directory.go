@@ -49,8 +49,8 @@ const (
 	SnapshotSuffix = ".heap"
 )
 
-// ErrInUse means that a living collector uses the directory.
-var ErrInUse = errors.New("a running clrprof uses it")
+// errInUse means that a living collector uses the directory.
+var errInUse = errors.New("a running clrprof uses it")
 
 // Directory is a place for the arenas of one run. The lock of the folder says that it is in use; the kernel releases it
 // when its holder dies. What is done in it is done by its descriptor, with the rights of whose it is: who else can
@@ -166,12 +166,12 @@ func reserve(size uint64) uint64 { return min(size/8, 1<<30) }
 func lock(d *safefs.Dir) error {
 	err := d.Lock(true)
 	if errors.Is(err, unix.EWOULDBLOCK) {
-		return fmt.Errorf("lock %s: %w", d.Path(), ErrInUse)
+		return fmt.Errorf("lock %s: %w", d.Path(), errInUse)
 	}
 	return err
 }
 
-// OpenDirectory opens a directory that a collector left behind, to recover what is in it. The error wraps ErrInUse
+// OpenDirectory opens a directory that a collector left behind, to recover what is in it. The error wraps errInUse
 // if the collector is still at work. Until Remove or Keep, no other run takes it for a dead collector's. One of another
 // user is used with that user's rights.
 func OpenDirectory(path string) (*Directory, error) {

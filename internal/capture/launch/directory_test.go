@@ -198,7 +198,7 @@ func TestForeignStale(t *testing.T) {
 func TestOpenDirectory(t *testing.T) {
 	base := t.TempDir()
 	d := newDirectory(t, base)
-	if _, err := OpenDirectory(d.Path); !errors.Is(err, ErrInUse) {
+	if _, err := OpenDirectory(d.Path); !errors.Is(err, errInUse) {
 		t.Errorf("opening a used one: %v", err)
 	}
 	if err := d.Keep(); err != nil {
@@ -208,7 +208,7 @@ func TestOpenDirectory(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := OpenDirectory(d.Path); !errors.Is(err, ErrInUse) {
+	if _, err := OpenDirectory(d.Path); !errors.Is(err, errInUse) {
 		t.Errorf("opening it twice: %v", err)
 	}
 	if err := kept.Close(); err != nil {

@@ -8,9 +8,9 @@ import (
 	"github.com/clrprof/clrprof/internal/session"
 )
 
-// MaxCounters is how many counters a message has, and how many a feed adds up: more than the operating system and a
+// maxCounters is how many counters a message has, and how many a feed adds up: more than the operating system and a
 // runtime have. Others are left out, and how many is said.
-const MaxCounters = 100
+const maxCounters = 100
 
 // Counters are the counters that were sampled between the two moments, in the order of their ids.
 type Counters struct {
@@ -44,8 +44,8 @@ func (c *counters) describe(rows []session.Counter) {
 	for _, row := range rows {
 		switch _, known := c.totals[row.ID]; {
 		case known:
-		case len(c.totals) == MaxCounters:
-			if len(c.leftOut) < MaxCounters*MaxCounters {
+		case len(c.totals) == maxCounters:
+			if len(c.leftOut) < maxCounters*maxCounters {
 				c.leftOut[row.ID] = true
 			}
 		default:

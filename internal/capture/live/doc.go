@@ -10,6 +10,6 @@
 //
 // Names are those of the finished session (package symbols). They are resolved when a row is first shown.
 //
-// Limits: a message has at most MaxRows functions, MaxRows types and MaxGCs collections; it counts what is left out.
+// Limits: a message has at most maxRows functions, maxRows types and MaxGCs collections; it counts what is left out.
 // The Feed keeps MaxKept messages for watchers that reconnect; a later one begins again.
 package live

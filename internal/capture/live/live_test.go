@@ -237,7 +237,7 @@ func TestCounters(t *testing.T) {
 	if have := tell(next(t, begin(t, f, 0))); !slices.Equal(have, []float64{10, 5, 20, 140, 20, 2}) {
 		t.Errorf("who comes later gets %v", have)
 	}
-	many := make([]session.Counter, MaxCounters)
+	many := make([]session.Counter, maxCounters)
 	for i := range many {
 		many[i].ID = int64(1000 + i)
 	}

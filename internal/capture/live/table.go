@@ -5,8 +5,8 @@ import (
 	"slices"
 )
 
-// MaxRows is how many rows a table of a message has at most: more than a screen shows. A message then has some 50 KB.
-const MaxRows = 200
+// maxRows is how many rows a table of a message has at most: more than a screen shows. A message then has some 50 KB.
+const maxRows = 200
 
 // changed is a row that differs.
 type changed struct {
@@ -53,7 +53,7 @@ func difference(now, before []Sums, calls bool, most int) ([]changed, Rest) {
 }
 
 func (f *Feed) functionTable(now, before []Sums, calls bool) Table {
-	rows, rest := difference(now, before, calls, MaxRows)
+	rows, rest := difference(now, before, calls, maxRows)
 	f.names.nameFunctions(rows)
 	out := Table{Rows: make([]Row, len(rows)), Rest: rest}
 	for i, row := range rows {
@@ -63,7 +63,7 @@ func (f *Feed) functionTable(now, before []Sums, calls bool) Table {
 }
 
 func (f *Feed) typeTable(now, before []Sums) Table {
-	rows, rest := difference(now, before, false, MaxRows)
+	rows, rest := difference(now, before, false, maxRows)
 	f.names.nameTypes(rows)
 	out := Table{Rows: make([]Row, len(rows)), Rest: rest}
 	for i, row := range rows {

@@ -236,7 +236,7 @@ func check(m *clrmeta.Metadata, method clrmeta.Token, body []byte, a rewritten, 
 	if err != nil {
 		return err
 	}
-	if with < depth || with > depth+ProbeStack {
+	if with < depth || with > depth+probeStack {
 		return fmt.Errorf("depth %d, before %d: %w", with, depth, il.ErrInvalid)
 	}
 	return nil

@@ -198,7 +198,7 @@ func TestChain(t *testing.T) {
 	}
 }
 
-// TestCompareSeesChanges: whatever byte of a new body is another, Compare or the reader of bodies says so.
+// TestCompareSeesChanges: whatever byte of a new body is another, compareBodies or the reader of bodies says so.
 func TestCompareSeesChanges(t *testing.T) {
 	r := startRewriter(t)
 	names, bodies, results := all()

@@ -1,5 +1,5 @@
-// Package probes says what the agent's rewriting of IL must give: the rules of
-// probes, written a second time, for tests, and to say beforehand what is refused.
+// Package probes says what the agent's rewriting of IL refuses, so that it can be
+// said beforehand; its tests have the rules of probes, written a second time.
 //
 // # Problem
 //
@@ -9,9 +9,9 @@
 //
 // # Idea
 //
-// [Compare] reads the old body and the new one side by side, with a reader of
+// compareBodies, in the tests, reads the old body and the new one side by side, with a reader of
 // its own: each instruction must be there, in order, with its operand, and
-// nothing between but the probes of [Probes], each where it must be. Branches,
+// nothing between but the probes of probeCalls, each where it must be. Branches,
 // switches and exception clauses must lead to where they led. [Verify] knows
 // nothing of probes: it follows all ways through a body (ECMA-335 III.1.7.4) with
 // the signatures of what it calls, and wants the depths of the stack to agree

@@ -62,7 +62,7 @@ func (r Refusal) String() string {
 const (
 	maxBody  = 1 << 20
 	maxCode  = 1 << 18
-	maxStack = 1<<16 - 1 - ProbeStack
+	maxStack = 1<<16 - 1 - probeStack
 )
 
 // Refuse says whether the agent's rewriter refuses a body, and why: the rules written a second time.
@@ -91,6 +91,9 @@ func Refuse(b []byte) Refusal {
 	}
 	return c.checkSections(b, sections)
 }
+
+// probeStack is how much deeper the stack is while a probe is called.
+const probeStack = 2
 
 // checker is what is known of a body's code on the way.
 type checker struct {

@@ -155,8 +155,8 @@ func (r *rewriter) ask(body []byte, sites int, offsets bool, effects []effect) (
 }
 
 // inserted are the probes of the rewriter's process.
-func inserted(sites int, effects []effect) *Probes {
-	p := &Probes{
+func inserted(sites int, effects []effect) *probeCalls {
+	p := &probeCalls{
 		Signature: 0x11FFFFFF, TailSignature: 0x11FFFFFE, Enter: 0x1111111111111111, Leave: 0x2222222222222222,
 		Tail:      0x6666666666666666,
 		SiteEnter: 0x3333333333333333, SiteLeave: 0x4444444444444444, SiteJump: 0x7777777777777777,
@@ -210,7 +210,7 @@ func compare(body []byte, a rewritten, sites int, effects []effect) (old, now *i
 	if now, err = il.ReadBody(a.body); err != nil {
 		return nil, nil, fmt.Errorf("new body: %w", err)
 	}
-	at, err := Compare(old, now, inserted(sites, effects))
+	at, err := compareBodies(old, now, inserted(sites, effects))
 	if err != nil || a.offsets == nil {
 		return old, now, err
 	}

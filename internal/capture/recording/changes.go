@@ -10,12 +10,12 @@ import (
 )
 
 // Counters of a Change besides the generations, which count what died.
-const ChangeAllocated = session.Generations
+const changeAllocated = session.Generations
 
 // Change is what a counter of a site was at the end of a garbage collection.
 type Change struct {
 	Site    uint32 // index
-	Counter uint32 // a generation, or ChangeAllocated
+	Counter uint32 // a generation, or changeAllocated
 	Objects quantity.Amount
 }
 
@@ -25,7 +25,7 @@ type changes struct {
 	since   int64      // number of the last collection that reported
 	open    []Change   // of the collection that has not ended
 	waiting []reported // collections whose changes are not written: some of the sites are not known yet
-	was     [ChangeAllocated + 1]amounts
+	was     [changeAllocated + 1]amounts
 }
 
 // reported is the changes of a collection.
@@ -38,7 +38,7 @@ type reported struct {
 // GrowSites got has caught up with it.
 func (p *Process) AddChanges(list []Change) error {
 	for _, x := range list {
-		if x.Counter > ChangeAllocated || max(uint64(x.Objects.Allocations), uint64(x.Objects.Bytes)) > MaxCounter {
+		if x.Counter > changeAllocated || max(uint64(x.Objects.Allocations), uint64(x.Objects.Bytes)) > MaxCounter {
 			return fmt.Errorf("%w: counter %d of site %d is %d objects, %d bytes", ErrInconsistent, x.Counter, x.Site,
 				x.Objects.Allocations, x.Objects.Bytes)
 		}
@@ -68,7 +68,7 @@ func (p *Process) known(x Change) bool {
 		return false
 	}
 	have, now := p.counted.at(i), x.Objects
-	if x.Counter < ChangeAllocated {
+	if x.Counter < changeAllocated {
 		have = p.lifetime.dead[x.Counter].at(i)
 	}
 	return now.Allocations <= have.Allocations && now.Bytes <= have.Bytes
@@ -94,7 +94,7 @@ func (c *changes) write(p *Process) error {
 			site := p.Site(int(x.Site))
 			switch {
 			case grown.IsZero():
-			case x.Counter == ChangeAllocated:
+			case x.Counter == changeAllocated:
 				births = append(births, session.GCBirth{GC: t.gc, Site: site, Amount: grown})
 			default:
 				deaths = append(deaths, session.GCDeath{GC: t.gc, Site: site, Generation: int64(x.Counter),

@@ -8,15 +8,15 @@ import (
 	"sync"
 )
 
-// MaxName and maxText bound names, of marks and threads, and the text of a mark, in bytes: a name is a cell of a table
+// maxName and maxText bound names, of marks and threads, and the text of a mark, in bytes: a name is a cell of a table
 // and a word of a command, a text is a paragraph.
 const (
-	MaxName = 1 << 10
+	maxName = 1 << 10
 	maxText = 4 << 10
 )
 
-// ErrEnded means that nobody answers any more.
-var ErrEnded = errors.New("the recording has ended, and its session is being completed")
+// errEnded means that nobody answers any more.
+var errEnded = errors.New("the recording has ended, and its session is being completed")
 
 // Call is a request that waits for its answer.
 type Call struct {
@@ -64,7 +64,7 @@ func (q *Queue) Close(last *Report) {
 // end answers a request after the end.
 func (q *Queue) end(r Request) (Response, error) {
 	if r.Command != Status || q.last == nil {
-		return Response{}, ErrEnded
+		return Response{}, errEnded
 	}
 	report := *q.last
 	report.State, report.Recording = StateCompleting, false
@@ -114,8 +114,8 @@ func (r *Request) check() error {
 		return fmt.Errorf("unknown command %.20q", r.Command)
 	}
 	switch {
-	case len(r.Name) > MaxName:
-		return fmt.Errorf("a name has at most %d bytes, and this one has %d", MaxName, len(r.Name))
+	case len(r.Name) > maxName:
+		return fmt.Errorf("a name has at most %d bytes, and this one has %d", maxName, len(r.Name))
 	case len(r.Text) > maxText:
 		return fmt.Errorf("the text of a mark has at most %d bytes, and this one has %d", maxText, len(r.Text))
 	}

@@ -57,10 +57,10 @@ func TestQueue(t *testing.T) {
 		<-d.Calls() // and is never answered
 		d.Close(nil)
 	}()
-	if _, err := d.Ask(t.Context(), Request{Command: Status}); !errors.Is(err, ErrEnded) {
+	if _, err := d.Ask(t.Context(), Request{Command: Status}); !errors.Is(err, errEnded) {
 		t.Errorf("when the recording ends: %v", err)
 	}
-	if _, err := d.Ask(t.Context(), Request{Command: Status}); !errors.Is(err, ErrEnded) {
+	if _, err := d.Ask(t.Context(), Request{Command: Status}); !errors.Is(err, errEnded) {
 		t.Errorf("after the end: %v", err)
 	}
 	over := NewQueue()
@@ -70,7 +70,7 @@ func TestQueue(t *testing.T) {
 		!reflect.DeepEqual(answer.Report, want) {
 		t.Errorf("while the session is being completed: %+v, %v", answer, err)
 	}
-	if _, err := over.Ask(t.Context(), Request{Command: Flush}); !errors.Is(err, ErrEnded) {
+	if _, err := over.Ask(t.Context(), Request{Command: Flush}); !errors.Is(err, errEnded) {
 		t.Errorf("a change then: %v", err)
 	}
 	gone, cancel := context.WithCancel(t.Context())

@@ -28,8 +28,8 @@ const (
 var signature = []byte(
 	"\x8b\x12\x02\xb9\x6a\x61\x20\x38\x72\x7b\x93\x02\x14\xd7\xa0\x32\x13\xf5\xb9\xe6\xef\xae\x33\x18\xee\x3b\x2d\xce\x24\xb3\x6a\xae")
 
-// ErrNone means that an executable is no single-file application.
-var ErrNone = errors.New("no single-file application")
+// errNone means that an executable is no single-file application.
+var errNone = errors.New("no single-file application")
 
 // Entry is where a file lies in the executable. Offsets and sizes are in bytes.
 type Entry struct {
@@ -40,7 +40,7 @@ type Entry struct {
 }
 
 // Read lists the files in the executable f, of so many bytes. If it has none the
-// error is [ErrNone].
+// error is [errNone].
 func Read(f io.ReaderAt, size int64) ([]Entry, error) {
 	header, err := findHeader(f, size)
 	if err != nil {
@@ -99,11 +99,11 @@ func findHeader(f io.ReaderAt, size int64) (int64, error) {
 		}
 		header := int64(binary.LittleEndian.Uint64(buf[i-8:]))
 		if header <= 0 || header >= size {
-			return 0, ErrNone
+			return 0, errNone
 		}
 		return header, nil
 	}
-	return 0, ErrNone
+	return 0, errNone
 }
 
 // Open returns the content of an entry in the executable f, and its size.

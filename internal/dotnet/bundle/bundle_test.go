@@ -121,7 +121,7 @@ func TestReadErrors(t *testing.T) {
 	none := bytes.Clone(good)
 	copy(none[64:], make([]byte, 8))
 	for _, b := range [][]byte{nil, []byte("no host"), none, signature} {
-		if _, err := Read(bytes.NewReader(b), int64(len(b))); !errors.Is(err, ErrNone) {
+		if _, err := Read(bytes.NewReader(b), int64(len(b))); !errors.Is(err, errNone) {
 			t.Errorf("%d bytes: %v, want ErrNone", len(b), err)
 		}
 	}

@@ -8,7 +8,7 @@
 // of a span, have no place. What the operating system did to a thread (run --events), which is in the order of time,
 // is on a second track of it.
 //
-// Viewers take MostEvents events: of larger trees the smallest parts are left out, which only leaves their callers
+// Viewers take mostEvents events: of larger trees the smallest parts are left out, which only leaves their callers
 // without them, and of more system events the shortest. The trace says how many under otherData.
 //
 // The output depends on nothing but the session and what is selected of it, which otherData says.
@@ -28,9 +28,9 @@ import (
 	"github.com/clrprof/clrprof/internal/session"
 )
 
-// MostEvents is how many functions of call trees a trace has, and how many system events: viewers hold it in memory,
+// mostEvents is how many functions of call trees a trace has, and how many system events: viewers hold it in memory,
 // about 200 bytes for each.
-const MostEvents = 1_000_000
+const mostEvents = 1_000_000
 
 // collectionTrack is the thread on which collections are drawn; no real thread has this id.
 const collectionTrack = 0
@@ -63,7 +63,7 @@ func at[T ~int64](ns T) *micros {
 // Write writes the part of s that is selected, with one value ("": bytes, or elapsed time where there is time). Errors
 // are those of reading s, of the selection, of SampleSet.Find, and of w.
 func Write(w io.Writer, s *session.Session, sel analysis.Selection, value string) error {
-	return write(w, s, sel, value, MostEvents)
+	return write(w, s, sel, value, mostEvents)
 }
 
 func write(w io.Writer, s *session.Session, sel analysis.Selection, value string, most int) error {

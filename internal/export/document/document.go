@@ -18,11 +18,11 @@ import (
 	"github.com/clrprof/clrprof/internal/session"
 )
 
-// FormatName and FormatVersion say what a document is. The version changes when something that was there means another
+// formatName and formatVersion say what a document is. The version changes when something that was there means another
 // thing or is gone; new views, columns and members do not change it.
 const (
-	FormatName    = "clrprof.views"
-	FormatVersion = 1
+	formatName    = "clrprof.views"
+	formatVersion = 1
 )
 
 // column describes a column of a view.
@@ -47,7 +47,7 @@ func Write(w io.Writer, s *session.Session, sel analysis.Selection, shape Option
 		return err
 	}
 	out := &writer{Writer: bufio.NewWriter(w)}
-	fmt.Fprintf(out, "{\n\"format\": %q,\n\"version\": %d,\n\"session\": ", FormatName, FormatVersion)
+	fmt.Fprintf(out, "{\n\"format\": %q,\n\"version\": %d,\n\"session\": ", formatName, formatVersion)
 	out.put(filepath.Base(s.Path()))
 	out.WriteString(",\n\"selection\": ")
 	out.put(append([]string{}, notes...))

@@ -3,7 +3,7 @@
 //
 // Rows and columns are those of docs/session.md, under the same names: 64-bit integers, doubles, UTF-8 strings and byte
 // arrays. Columns of tables are required, those of views can be null. Pages are compressed with Zstandard, unless
-// something else is wanted, and a row group has RowsInGroup rows: memory is bounded by that, and by the largest packed
+// something else is wanted, and a row group has rowsInGroup rows: memory is bounded by that, and by the largest packed
 // table.
 package parquet
 
@@ -20,8 +20,8 @@ import (
 	"github.com/clrprof/clrprof/internal/session"
 )
 
-// RowsInGroup is how many rows are written at once.
-const RowsInGroup = 1 << 17
+// rowsInGroup is how many rows are written at once.
+const rowsInGroup = 1 << 17
 
 // Extension is that of the files.
 const Extension = ".parquet"
@@ -87,7 +87,7 @@ func writeTable(to io.Writer, s *session.Session, t session.TableInfo, c content
 	written := 0
 	write := func() error {
 		_, err := w.WriteRows(rows)
-		if written += len(rows); err == nil && written >= RowsInGroup {
+		if written += len(rows); err == nil && written >= rowsInGroup {
 			written, err = 0, w.Flush()
 		}
 		rows = rows[:0]

@@ -29,19 +29,19 @@ import (
 // Format is a way to write a trace.
 type Format string
 
-// The formats. A file's name says which one it has, and ends with Gzip after that where it is compressed.
+// The formats. A file's name says which one it has, and ends with gzipSuffix after that where it is compressed.
 const (
-	JSON Format = "json"
-	CSV  Format = "csv"
+	formatJSON Format = "json"
+	formatCSV  Format = "csv"
 
-	Gzip = ".gz"
+	gzipSuffix = ".gz"
 )
 
 // FormatOf says how a file of that name is written.
 func FormatOf(path string) (format Format, zipped, known bool) {
 	_, name := filepath.Split(path)
-	name, zipped = strings.CutSuffix(name, Gzip)
-	for _, f := range []Format{JSON, CSV} {
+	name, zipped = strings.CutSuffix(name, gzipSuffix)
+	for _, f := range []Format{formatJSON, formatCSV} {
 		if stem, ok := strings.CutSuffix(name, "."+string(f)); ok && stem != "" {
 			return f, zipped, true
 		}
@@ -107,7 +107,7 @@ func Write(out io.Writer, format Format, s *session.Session, r *calltrace.Record
 	}
 	buffered := bufio.NewWriterSize(out, 1<<16)
 	var w writer = newJSON(buffered, n)
-	if format == CSV {
+	if format == formatCSV {
 		w = newCSV(buffered, n)
 	}
 	w.begin()

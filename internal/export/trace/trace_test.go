@@ -123,7 +123,7 @@ func TestPrivacy(t *testing.T) {
 		b.Processes[0].Name, b.Threads[1].Name = "shown-process", "shown-thread"
 		b.Marks[0].Name, b.Marks[0].Text = "shown-mark", "shown-text"
 	})
-	for _, format := range []Format{JSON, CSV} {
+	for _, format := range []Format{formatJSON, formatCSV} {
 		var out bytes.Buffer
 		if _, err := Write(&out, format, s, r); err != nil {
 			t.Fatal(err)
@@ -143,7 +143,7 @@ func TestPrivacy(t *testing.T) {
 // TestGolden compares what is written, byte for byte, and that it is the same twice.
 func TestGolden(t *testing.T) {
 	s, r := shop(t, calltrace.First)
-	for _, format := range []Format{JSON, CSV} {
+	for _, format := range []Format{formatJSON, formatCSV} {
 		var once, twice bytes.Buffer
 		totals, err := Write(&once, format, s, r)
 		if err != nil {
@@ -172,7 +172,7 @@ func TestGolden(t *testing.T) {
 		}
 	}
 	var out bytes.Buffer
-	if _, err := Write(&out, JSON, s, r); err != nil || !json.Valid(out.Bytes()) {
+	if _, err := Write(&out, formatJSON, s, r); err != nil || !json.Valid(out.Bytes()) {
 		t.Errorf("no JSON: %v", err)
 	}
 }
@@ -182,8 +182,8 @@ func TestGolden(t *testing.T) {
 func TestLast(t *testing.T) {
 	s, r := shop(t, calltrace.Last)
 	for format, want := range map[Format][]string{
-		CSV: {`6000,"Lost","","",,10000002,"worker ""1""",77,"Shop","2 events of the thread before this one",`},
-		JSON: {`"name":"events before this one","s":"t","args":{"kind":"loss","events":2}`,
+		formatCSV: {`6000,"Lost","","",,10000002,"worker ""1""",77,"Shop","2 events of the thread before this one",`},
+		formatJSON: {`"name":"events before this one","s":"t","args":{"kind":"loss","events":2}`,
 			`"events":1,"keeps":"last","lost_limit":11,"lost_memory":7,`,
 			`"system_events":1,"system_events_before":4,`},
 	} {
@@ -206,7 +206,7 @@ func TestFormats(t *testing.T) {
 		format Format
 		zipped bool
 	}{
-		{"a.json", JSON, false}, {"/tmp/a.b.json.gz", JSON, true}, {"a.csv", CSV, false}, {"a.csv.gz", CSV, true},
+		{"a.json", formatJSON, false}, {"/tmp/a.b.json.gz", formatJSON, true}, {"a.csv", formatCSV, false}, {"a.csv.gz", formatCSV, true},
 		{"a.txt", "", false}, {"a", "", false}, {".json", "", false}, {"json", "", false}, {"a.gz", "", false}, {"", "", false},
 		{"a.json/", "", false}, {"a.JSON", "", false},
 	} {

@@ -200,21 +200,8 @@ func (f *File) Discard() {
 	f.folder, f.file = nil, nil
 }
 
-// Write writes a whole file.
-func Write(path string, content []byte, o Options) error {
-	f, err := Create(path, o)
-	if err != nil {
-		return err
-	}
-	defer f.Discard()
-	if _, err := f.Write(content); err != nil {
-		return err
-	}
-	return f.Publish()
-}
-
-// ErrLink means that a directory was to be written to of which there is only a link.
-var ErrLink = errors.New("it is a link: name the directory that it leads to")
+// errLink means that a directory was to be written to of which there is only a link.
+var errLink = errors.New("it is a link: name the directory that it leads to")
 
 // Directory is a directory that is being filled. Each one ends with Publish or Discard.
 type Directory struct {
@@ -241,7 +228,7 @@ func CreateDirectory(path string, replace bool) (*Directory, error) {
 	case !replace:
 		err = &fs.PathError{Op: "create", Path: path, Err: fs.ErrExist}
 	case info.Mode()&fs.ModeSymlink != 0:
-		err = &fs.PathError{Op: "create", Path: path, Err: ErrLink}
+		err = &fs.PathError{Op: "create", Path: path, Err: errLink}
 	case !info.IsDir():
 		err = &fs.PathError{Op: "create", Path: path, Err: errors.New("it is not a directory")}
 	}

@@ -66,9 +66,9 @@ func TestWrite(t *testing.T) {
 	path := filepath.Join(dir, "file")
 	old := unix.Umask(0o027)
 	defer unix.Umask(old)
-	must(t, Write(path, []byte("one"), Options{Mode: 0o666}))
+	must(t, writeWhole(path, []byte("one"), Options{Mode: 0o666}))
 	holds(t, path, "one")
-	err := Write(path, []byte("two"), Options{Mode: 0o666})
+	err := writeWhole(path, []byte("two"), Options{Mode: 0o666})
 	if want := path + ": file already exists"; !errors.Is(err, fs.ErrExist) || !strings.Contains(err.Error(), want) {
 		t.Errorf("%v, want %s", err, want)
 	}
@@ -76,13 +76,13 @@ func TestWrite(t *testing.T) {
 	if info, err := os.Stat(path); err != nil || info.Mode() != 0o640 {
 		t.Errorf("%v, %v", info.Mode(), err)
 	}
-	must(t, Write(path, []byte("two"), Options{Mode: 0o600, Replace: true}))
+	must(t, writeWhole(path, []byte("two"), Options{Mode: 0o600, Replace: true}))
 	holds(t, path, "two")
 	if info, err := os.Stat(path); err != nil || info.Mode() != 0o600 {
 		t.Errorf("%v, %v", info.Mode(), err)
 	}
 	long := filepath.Join(dir, strings.Repeat("n", 255))
-	must(t, Write(long, nil, Options{Mode: 0o600}))
+	must(t, writeWhole(long, nil, Options{Mode: 0o600}))
 	must(t, os.Remove(long))
 	only(t, dir, "file")
 }
@@ -247,7 +247,7 @@ func TestDirectory(t *testing.T) {
 	only(t, path, "a", "b")
 
 	must(t, os.Symlink(victims, link))
-	if err := fill(link, true, "three"); !errors.Is(err, ErrLink) {
+	if err := fill(link, true, "three"); !errors.Is(err, errLink) {
 		t.Errorf("%v", err)
 	}
 	only(t, victims)
@@ -275,14 +275,27 @@ func TestNamed(t *testing.T) {
 	}
 	dir := t.TempDir()
 	must(t, os.WriteFile(filepath.Join(dir, "file"), nil, 0))
-	err := Write(filepath.Join(dir, "file", "out"), nil, Options{})
+	err := writeWhole(filepath.Join(dir, "file", "out"), nil, Options{})
 	if want := filepath.Join(dir, "file", "out") + ": not a directory"; !strings.HasSuffix(err.Error(), want) {
 		t.Errorf("%v", err)
 	}
 	must(t, os.Remove(filepath.Join(dir, "file")), os.Mkdir(filepath.Join(dir, "out"), 0o700))
-	err = Write(filepath.Join(dir, "out"), nil, Options{Replace: true})
+	err = writeWhole(filepath.Join(dir, "out"), nil, Options{Replace: true})
 	if err == nil || strings.Contains(err.Error(), ".tmp") {
 		t.Errorf("%v", err)
 	}
 	only(t, dir, "out")
+}
+
+// writeWhole writes a file and publishes it.
+func writeWhole(path string, content []byte, o Options) error {
+	f, err := Create(path, o)
+	if err != nil {
+		return err
+	}
+	defer f.Discard()
+	if _, err := f.Write(content); err != nil {
+		return err
+	}
+	return f.Publish()
 }

@@ -10,14 +10,14 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// MaxNames is how many names of a folder are read at most: far more than one recording has processes.
-const MaxNames = 1 << 17
+// maxNames is how many names of a folder are read at most: far more than one recording has processes.
+const maxNames = 1 << 17
 
 // Errors that those of this package wrap.
 var (
 	ErrNotRegular = errors.New("not a regular file")
 	ErrOwner      = errors.New("it belongs to another user")
-	ErrTooMany    = fmt.Errorf("the folder has more than %d names", MaxNames)
+	ErrTooMany    = fmt.Errorf("the folder has more than %d names", maxNames)
 )
 
 // Dir is a folder, by its descriptor: what it is called now does not matter. All that is done in it is done with the
@@ -207,7 +207,7 @@ func (d *Dir) openOf(name string, flags, owner int) (*os.File, error) {
 	return os.NewFile(uintptr(fd), filepath.Join(d.path, name)), nil
 }
 
-// Names lists what is in the folder, in no order. Of more than MaxNames the error wraps ErrTooMany.
+// Names lists what is in the folder, in no order. Of more than maxNames the error wraps ErrTooMany.
 func (d *Dir) Names() ([]string, error) {
 	var names []string
 	err := d.do("list", "", func(folder int) error {
@@ -217,8 +217,8 @@ func (d *Dir) Names() ([]string, error) {
 		}
 		f := os.NewFile(uintptr(fd), d.path) // its own place in the list
 		defer f.Close()
-		names, err = f.Readdirnames(MaxNames + 1)
-		if err == nil && len(names) > MaxNames {
+		names, err = f.Readdirnames(maxNames + 1)
+		if err == nil && len(names) > maxNames {
 			err = ErrTooMany
 		}
 		if errors.Is(err, io.EOF) {

@@ -252,7 +252,7 @@ func TestPages(t *testing.T) {
 			t.Errorf("%s: (-all +pages)\n%s", view, diff)
 		}
 		for _, row := range pages {
-			if text, err := json.Marshal(row); err != nil || len(text)-longNames(row.(map[string]any)) > RowBytes {
+			if text, err := json.Marshal(row); err != nil || len(text)-longNames(row.(map[string]any)) > rowBytes {
 				t.Errorf("%s: a row has %d bytes: %s %v", view, len(text), text, err)
 			}
 		}
@@ -287,7 +287,7 @@ func TestRowBytes(t *testing.T) {
 			}
 			for _, row := range got.Rows {
 				text, err := json.Marshal(row)
-				if err != nil || len(text)-longNames(row) > RowBytes || len(row) < 2 {
+				if err != nil || len(text)-longNames(row) > rowBytes || len(row) < 2 {
 					t.Errorf("%s, %s: a row has %d bytes: %s %v", name, view.Name, len(text), text, err)
 				}
 			}

@@ -8,20 +8,20 @@ import (
 	"github.com/clrprof/clrprof/internal/present/report/encode"
 )
 
-// RowBytes is how many bytes a row of a view has unless columns are asked for, if its names are no longer than most
+// rowBytes is how many bytes a row of a view has unless columns are asked for, if its names are no longer than most
 // are. Names are never cut: requests are made of them.
-const RowBytes = 300
+const rowBytes = 300
 
 // placing are the columns that say what a row is about and where that is: no row is without them.
 var placing = map[string]bool{"name": true, "kind": true, "type": true, "level": true, "function": true,
 	"source_file": true, "line": true, "line_begin": true, "process_id": true}
 
-// few leaves the columns that most questions are about, as many as RowBytes has room for: those that say where
+// few leaves the columns that most questions are about, as many as rowBytes has room for: those that say where
 // something is, and of the others those that come first in text. order is the column that rows are ordered by. Percent
 // follow from the values.
 func few(table *report.Table, order string) {
 	at := func(c report.Column) int { return slices.Index(table.TextColumns, c.Key) }
-	left := RowBytes
+	left := rowBytes
 	keep := map[string]bool{}
 	take := func(c report.Column) {
 		keep[c.Key] = true

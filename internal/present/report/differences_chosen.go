@@ -56,8 +56,8 @@ var differenceOrders = map[string]func(x, y *analysis.Change) int{
 	"name":          func(x, y *analysis.Change) int { return strings.Compare(x.Name, y.Name) },
 }
 
-// DifferenceOrders returns the columns that differences can be ordered by.
-func DifferenceOrders() []string {
+// differenceOrderNames returns the columns that differences can be ordered by.
+func differenceOrderNames() []string {
 	return strings.Fields("delta delta_percent baseline comparison name")
 }
 
@@ -65,7 +65,7 @@ func DifferenceOrders() []string {
 func OrderDifferences(c *analysis.Comparison, column string) error {
 	order, ok := differenceOrders[column]
 	if !ok {
-		return Unknown("column", column, DifferenceOrders())
+		return Unknown("column", column, differenceOrderNames())
 	}
 	slices.SortStableFunc(c.All(), func(x, y analysis.Change) int { return order(&x, &y) })
 	return nil

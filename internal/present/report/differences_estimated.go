@@ -61,17 +61,17 @@ func estimatedText(c *analysis.Comparison, x *analysis.Change, column string) an
 		if !there {
 			return nil
 		}
-		return NumberText(q.EstimateSign + text)
+		return numberText(q.EstimateSign + text)
 	}
 	switch column {
 	case "delta":
 		switch {
 		case !x.Beyond():
-			return NumberText(withinUncertainty)
+			return numberText(withinUncertainty)
 		case sides[0].Few:
-			return NumberText("more")
+			return numberText("more")
 		case sides[1].Few:
-			return NumberText("less")
+			return numberText("less")
 		}
 		return about(true, signed(c.Unit, x.Delta()))
 	case "baseline", "comparison":
@@ -80,7 +80,7 @@ func estimatedText(c *analysis.Comparison, x *analysis.Change, column string) an
 			n, there, number = 1, x.InNew, x.New
 		}
 		if sides[n].Few {
-			return NumberText(tooFewSamples)
+			return numberText(tooFewSamples)
 		}
 		if sides[n].Samples > 0 {
 			return about(there, withUnit(c.Unit, number))

@@ -15,7 +15,7 @@ import (
 
 // Flame is a call tree laid out for drawing, as arrays of frames in preorder. Frames of one caller are in the order of
 // their values, the greatest first; the value of a frame is at least that of the frames it has called. What is left out
-// of it, because there would be too many frames or levels, is one frame for each caller with the name HiddenFrame, the
+// of it, because there would be too many frames or levels, is one frame for each caller with the name hiddenFrame, the
 // last there.
 type Flame struct {
 	Metric   FlameMetric
@@ -26,10 +26,10 @@ type Flame struct {
 	Name     []uint32
 	Depth    []uint16
 	Value    []int64
-	Hidden   []uint32 // how many frames one of HiddenFrame stands for
+	Hidden   []uint32 // how many frames one of hiddenFrame stands for
 
 	// With FlameOptions.Color: what most bytes of a frame are, with what it called. Color has positions in Colors, or
-	// NoColor.
+	// noColor.
 	Colors []string
 	Color  []uint32
 	Share  []uint8 // percent of the frame's bytes that are of its colour, rounded down
@@ -48,8 +48,8 @@ type Gone struct {
 	Total  int64 `json:"total"` // of the whole tree that has them
 }
 
-// HiddenFrame is the name of frames that stand for others.
-const HiddenFrame = math.MaxUint32
+// hiddenFrame is the name of frames that stand for others.
+const hiddenFrame = math.MaxUint32
 
 // FlameName is the name of frames.
 type FlameName struct {
@@ -90,12 +90,12 @@ func (s FlameShape) options(metric string) Options {
 // mostLevels is how deep drawn trees can be; the deepest known trees are recursions, whose levels look the same.
 const mostLevels = 4096
 
-// ErrNegative means that a metric cannot be drawn: a selection made it less than nothing somewhere.
-var ErrNegative = errors.New("in this span more objects died than were born on some paths, and negative values " +
+// errNegative means that a metric cannot be drawn: a selection made it less than nothing somewhere.
+var errNegative = errors.New("in this span more objects died than were born on some paths, and negative values " +
 	"cannot be drawn")
 
-// ErrShapedColors means that colours are asked for of a call tree that is not the physical one.
-var ErrShapedColors = errors.New("colours are known only for the call tree as it was recorded, not for a tree with " +
+// errShapedColors means that colours are asked for of a call tree that is not the physical one.
+var errShapedColors = errors.New("colours are known only for the call tree as it was recorded, not for a tree with " +
 	"folded recursion, a tree that begins with a function, or one with async methods below their callers")
 
 // FlameMetrics returns the metrics that the session has, that which shows most first: the one by which the call tree is
@@ -163,7 +163,7 @@ type flameTree struct {
 	key    []int32 // position in keys
 	value  []int64
 	keys   []int64         // frameKey, or process below 0, each once; of a compared tree, a name of it
-	names  []FlameFunction // of keys, those that were needed so far; of a compared tree all
+	names  []flameFunction // of keys, those that were needed so far; of a compared tree all
 	at     pathIndex
 	order  *frameOrder  // nil: it was not needed yet
 	other  []int64      // of a compared tree: the values of the other session
@@ -228,7 +228,7 @@ func (r *Reader) Flame(o FlameOptions) (*Flame, error) {
 		return nil, Unknown("metric", o.Metric, names)
 	}
 	if o.Color != "" && o.FlameShape != (FlameShape{}) {
-		return nil, ErrShapedColors
+		return nil, errShapedColors
 	}
 	tree, c, err := r.flameTree(metrics[at], o.FlameShape)
 	if err == nil && o.Color != "" {
@@ -300,7 +300,7 @@ func (b *builder) flameTree(metric Column) (*flameTree, error) {
 	add := func(row *Row, parent int32, key int64) (int32, error) {
 		n := metric.cell(b.context, row).Number
 		if n < 0 {
-			return 0, ErrNegative
+			return 0, errNegative
 		}
 		t.parent, t.key, t.value =
 			append(t.parent, parent), append(t.key, known.position(t, key)), append(t.value, n)
@@ -329,7 +329,7 @@ func (b *builder) flameTree(metric Column) (*flameTree, error) {
 		}
 		return nil
 	}, t.grow)
-	t.names = make([]FlameFunction, len(t.keys))
+	t.names = make([]flameFunction, len(t.keys))
 	return t, err
 }
 

@@ -9,12 +9,12 @@ import (
 
 // What frames can be coloured by, beside their modules.
 const (
-	ColorType       = "type"       // of which most of their bytes are
-	ColorGeneration = "generation" // in which most of their bytes ended
+	colorType       = "type"       // of which most of their bytes are
+	colorGeneration = "generation" // in which most of their bytes ended
 )
 
-// NoColor means that a frame has no bytes.
-const NoColor = math.MaxUint32
+// noColor means that a frame has no bytes.
+const noColor = math.MaxUint32
 
 // FlameColors returns what frames of the session can be coloured by.
 func (r *Reader) FlameColors() ([]string, error) {
@@ -23,9 +23,9 @@ func (r *Reader) FlameColors() ([]string, error) {
 	}
 	lived, err := r.context.source.Session().ProcessLifetimes()
 	if err != nil || len(lived) == 0 {
-		return []string{ColorType}, err
+		return []string{colorType}, err
 	}
-	return []string{ColorType, ColorGeneration}, nil
+	return []string{colorType, colorGeneration}, nil
 }
 
 // colored is how many bytes of all are of a colour.
@@ -84,7 +84,7 @@ func (c *context) flameColors(t *flameTree, by string) (*flameColors, error) {
 		out.list = append(out.list, ownColor{color, bytes})
 	}
 	tell := c.colorTypes
-	if by == ColorGeneration {
+	if by == colorGeneration {
 		tell = c.colorEnds
 	}
 	err := tell(t, out, add)

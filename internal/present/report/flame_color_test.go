@@ -38,14 +38,14 @@ func TestFlameColors(t *testing.T) {
 			}
 			for _, by := range known {
 				want := r.typesOfPaths(t)
-				if by == ColorGeneration {
+				if by == colorGeneration {
 					want = r.endsOfPaths(t)
 				}
 				checked[by] += r.checkColors(t, by, want)
 			}
 		})
 	}
-	if checked[ColorType] < 100 || checked[ColorGeneration] < 50 {
+	if checked[colorType] < 100 || checked[colorGeneration] < 50 {
 		t.Errorf("too few frames were checked: %v", checked)
 	}
 }
@@ -267,7 +267,7 @@ func (r *Reader) isSingle(t *testing.T) bool {
 	}
 	n := 0
 	for i, d := range f.Depth {
-		if d == 0 && f.Name[i] != HiddenFrame {
+		if d == 0 && f.Name[i] != hiddenFrame {
 			n++
 		}
 	}

@@ -15,7 +15,7 @@ func (r *Reader) comparedTree(t *flameTree, metric FlameMetric, shape FlameShape
 		return nil, fmt.Errorf("session %s: %w", with.context.source.Session().Path(), err)
 	}
 	out := &comparedTree{
-		flameTree: flameTree{names: []FlameFunction{}, other: []int64{}, notes: t.notes},
+		flameTree: flameTree{names: []flameFunction{}, other: []int64{}, notes: t.notes},
 		named:     map[string]int32{},
 		nodes:     map[comparedNode]int32{},
 		single:    len(t.roots()) == 1 && len(there.roots()) == 1,

@@ -39,7 +39,7 @@ func (w *flameWriter) begin(frames int) {
 func room[T any](list []T, n int) []T { return slices.Grow(list[:0], n) }
 
 // name is the name that a key of the tree stands for.
-func (w *flameWriter) name(key int32) FlameFunction {
+func (w *flameWriter) name(key int32) flameFunction {
 	known := &w.tree.names[key]
 	if known.Full == "" {
 		*known = w.flameFunction(w.tree.keys[key])
@@ -47,25 +47,25 @@ func (w *flameWriter) name(key int32) FlameFunction {
 	return *known
 }
 
-// FlameFunction is the name of a function, or of a process, and its module.
-type FlameFunction struct {
+// flameFunction is the name of a function, or of a process, and its module.
+type flameFunction struct {
 	Short, Full, Module string
 	isUser              bool // it is user code
 }
 
 // flameFunction is the name of a function, or of a process below 0.
-func (c *context) flameFunction(key int64) FlameFunction {
+func (c *context) flameFunction(key int64) flameFunction {
 	if key < 0 {
 		name := c.processes.get(session.ProcessID(-key)).Name
-		return FlameFunction{Short: name, Full: name}
+		return flameFunction{Short: name, Full: name}
 	}
 	id, role := frameOf(key)
 	row := Row{function: id, async: role}
 	if role == analysis.AsyncRuntime || role == analysis.AsyncLeftOut { // no function
 		name := asyncName(&row, c.functionName)
-		return FlameFunction{Short: name, Full: name}
+		return flameFunction{Short: name, Full: name}
 	}
-	return FlameFunction{asyncName(&row, c.shortFunctionName), asyncName(&row, c.functionName),
+	return flameFunction{asyncName(&row, c.shortFunctionName), asyncName(&row, c.functionName),
 		c.moduleName(c.functions.get(id).Module), c.isUser(id)}
 }
 
@@ -80,7 +80,7 @@ type framed struct {
 
 // frame writes a frame.
 func (w *flameWriter) frame(f *framed) {
-	name := uint32(HiddenFrame)
+	name := uint32(hiddenFrame)
 	if f.left == 0 {
 		if w.names[f.key] == 0 {
 			w.addName(w.name(f.key))
@@ -91,7 +91,7 @@ func (w *flameWriter) frame(f *framed) {
 	w.append(name, f)
 }
 
-func (w *flameWriter) addName(n FlameFunction) {
+func (w *flameWriter) addName(n flameFunction) {
 	at, ok := w.modules[n.Module]
 	if !ok {
 		at = len(w.Modules)
@@ -110,7 +110,7 @@ func (w *flameWriter) append(name uint32, f *framed) {
 	if w.tree.colors == nil {
 		return
 	}
-	color, share := uint32(NoColor), uint8(0)
+	color, share := uint32(noColor), uint8(0)
 	if f.left == 0 && f.color.bytes > 0 {
 		if w.colors[f.color.color] == 0 {
 			w.Colors = append(w.Colors, w.tree.colors.names[f.color.color])
@@ -465,7 +465,7 @@ func (w *flameWriter) root(t *flameTree, total int64, all []spent) int32 {
 		w.frame(&f)
 		return 1
 	}
-	w.addName(FlameFunction{Short: "all processes", Full: "all processes"})
+	w.addName(flameFunction{Short: "all processes", Full: "all processes"})
 	w.append(uint32(len(w.Names)-1), &f)
 	return 1
 }

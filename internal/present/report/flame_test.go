@@ -29,7 +29,7 @@ func flameSums(t *testing.T, f *Flame) []int64 {
 		if d > 0 {
 			out[stack[d-1]] += f.Value[i]
 		}
-		if (f.Name[i] == HiddenFrame) != (f.Hidden[i] > 0) || f.Value[i] <= 0 {
+		if (f.Name[i] == hiddenFrame) != (f.Hidden[i] > 0) || f.Value[i] <= 0 {
 			t.Fatalf("frame %d: name %d, stands for %d, value %d", i, f.Name[i], f.Hidden[i], f.Value[i])
 		}
 	}
@@ -82,7 +82,7 @@ func TestFlameAsync(t *testing.T) {
 		t.Error(err)
 	}
 	for _, o.FlameShape = range []FlameShape{{Logical: true}, {Fold: true}, {Root: "Main"}} {
-		if _, err := r.Flame(o); !errors.Is(err, ErrShapedColors) {
+		if _, err := r.Flame(o); !errors.Is(err, errShapedColors) {
 			t.Errorf("%+v: %v", o.FlameShape, err)
 		}
 	}
@@ -187,7 +187,7 @@ func checkFlame(t *testing.T, r *Reader, m FlameMetric) {
 		for i := range f.Name {
 			if f.Depth[i] == 0 {
 				sum += f.Value[i]
-				if f.Name[i] != HiddenFrame && f.Value[i] != below[i] {
+				if f.Name[i] != hiddenFrame && f.Value[i] != below[i] {
 					t.Errorf("%s %+v: the root has %d, and on it are %d", m.Key, o, f.Value[i], below[i])
 				}
 			}

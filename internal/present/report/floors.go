@@ -7,19 +7,19 @@ import (
 	q "github.com/clrprof/clrprof/internal/quantity"
 )
 
-// Floor says from when on a summary has a finding of a kind; docs/rules.md has them, with those of rules.
-type Floor struct {
+// floor says from when on a summary has a finding of a kind; docs/rules.md has them, with those of rules.
+type floor struct {
 	What string
 	From string
 	Of   rules.Cost
 }
 
-// Floors are those of the findings of a summary.
-func Floors() []Floor {
+// floors are those of the findings of a summary.
+func floors() []floor {
 	ms := func(d q.Nanoseconds) string { return fmt.Sprintf("%d ms", d/1e6) }
 	mb := fmt.Sprintf("%d MB", int64(leastBytes)/1e6)
 	tenth := fmt.Sprintf("%d %%", leastShare)
-	return []Floor{
+	return []floor{
 		{"where CPU time is spent", fmt.Sprintf("%s; %s; and %d %% of the elapsed time is CPU time, without what threads "+
 			"could have run in", ms(leastCPU),
 			tenth, rules.LeastPercent), rules.OfCPU},

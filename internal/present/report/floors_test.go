@@ -18,7 +18,7 @@ func TestFloors(t *testing.T) {
 	_, have, ok := strings.Cut(string(text), "<!-- floors -->\n\n")
 	have, _, end := strings.Cut(have, "\n\n")
 	want := "| finding | from | a part of |\n| --- | --- | --- |"
-	for _, f := range Floors() {
+	for _, f := range floors() {
 		want += fmt.Sprintf("\n| %s | %s | %s |", f.What, f.From, f.Of)
 	}
 	if diff := cmp.Diff(want, have); diff != "" || !ok || !end {

@@ -23,8 +23,8 @@ type Records struct {
 	late  func(int) []any // makes them; nil: they are Rows
 }
 
-// NumberText is a number as a person reads it, which stands where numbers do.
-type NumberText string
+// numberText is a number as a person reads it, which stands where numbers do.
+type numberText string
 
 // LateText is a text of a row that is made when it is written: it appends it.
 type LateText func([]byte) []byte
@@ -63,7 +63,7 @@ func ValueText(v any) string {
 		return strconv.FormatFloat(v, 'g', -1, 64)
 	case string:
 		return v
-	case NumberText:
+	case numberText:
 		return string(v)
 	case LateText:
 		return string(v(nil))

@@ -81,13 +81,13 @@ func (m Model) take(msg message) (tea.Model, tea.Cmd) {
 
 // fits returns an order that the recording has values for.
 func (m Model) fits(o Order) Order {
-	hasCalls := m.screen.recordsTime() && m.layout.Tab == Functions
-	isCalls := o == ByCallRate || o == ByCalls
+	hasCalls := m.screen.recordsTime() && m.layout.Tab == tabFunctions
+	isCalls := o == byCallRate || o == byCalls
 	switch {
 	case isCalls && !hasCalls:
-		return ByByteRate
+		return byByteRate
 	case !isCalls && !m.screen.recordsMemory():
-		return ByCallRate
+		return byCallRate
 	}
 	return o
 }

@@ -53,12 +53,12 @@ type Order int
 
 // Orders, in the order in which the key s goes through them.
 const (
-	ByByteRate Order = iota
-	ByObjectRate
-	ByCallRate
-	ByBytes
-	ByObjects
-	ByCalls
+	byByteRate Order = iota
+	byObjectRate
+	byCallRate
+	byBytes
+	byObjects
+	byCalls
 
 	orders
 )
@@ -71,13 +71,13 @@ func Orders() []string { return orderNames[:] }
 // value is what an order compares.
 func (o Order) value(r *row) int64 {
 	n := &r.total
-	if o < ByBytes {
+	if o < byBytes {
 		n = &r.rate
 	}
-	switch o % ByBytes {
-	case ByByteRate:
+	switch o % byBytes {
+	case byByteRate:
 		return int64(n.Bytes)
-	case ByObjectRate:
+	case byObjectRate:
 		return int64(n.Allocations)
 	}
 	return int64(n.Calls)

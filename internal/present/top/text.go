@@ -18,9 +18,9 @@ type Tab int
 
 // Tabs, in their order on the screen.
 const (
-	Functions Tab = iota
-	Types
-	GCs
+	tabFunctions Tab = iota
+	tabTypes
+	tabGCs
 
 	tabs
 )
@@ -292,20 +292,20 @@ func (s *Screen) columns(tab Tab) []column {
 	var out []column
 	if s.recordsMemory() {
 		out = append(out,
-			column{"bytes/s", 12, 1, ByByteRate, func(r *row) string { return s.said(r.rate.Bytes, r.total.Bytes) }},
-			column{"objects/s", 12, 4, ByObjectRate, func(r *row) string {
+			column{"bytes/s", 12, 1, byByteRate, func(r *row) string { return s.said(r.rate.Bytes, r.total.Bytes) }},
+			column{"objects/s", 12, 4, byObjectRate, func(r *row) string {
 				return s.said(r.rate.Allocations, r.total.Bytes)
 			}})
 	}
-	if s.recordsTime() && tab == Functions {
-		out = append(out, column{"calls/s", 13, 2, ByCallRate, func(r *row) string { return r.rate.Calls.String() }},
-			column{"calls", 15, 5, ByCalls, func(r *row) string { return r.total.Calls.String() }})
+	if s.recordsTime() && tab == tabFunctions {
+		out = append(out, column{"calls/s", 13, 2, byCallRate, func(r *row) string { return r.rate.Calls.String() }},
+			column{"calls", 15, 5, byCalls, func(r *row) string { return r.total.Calls.String() }})
 	}
 	if s.recordsMemory() {
-		out = append(out, column{"bytes", 12, 3, ByBytes, func(r *row) string {
+		out = append(out, column{"bytes", 12, 3, byBytes, func(r *row) string {
 			return s.said(r.total.Bytes, r.total.Bytes)
 		}},
-			column{"objects", 14, 6, ByObjects, func(r *row) string {
+			column{"objects", 14, 6, byObjects, func(r *row) string {
 				return s.said(r.total.Allocations, r.total.Bytes)
 			}})
 	}
@@ -339,9 +339,9 @@ func fit(columns []column, l *Layout) (kept []column, name int) {
 // list returns the lines of the list, the first one with titles.
 func (s *Screen) list(l *Layout) []string {
 	switch l.Tab {
-	case GCs:
+	case tabGCs:
 		return s.gcList(l)
-	case Types:
+	case tabTypes:
 		return s.tableList(l, &s.types, "type")
 	}
 	return s.tableList(l, &s.functions, "function")
@@ -372,7 +372,7 @@ func (s *Screen) tableList(l *Layout, t *table, title string) []string {
 		if s.recordsMemory() {
 			what = append(what, fmt.Sprintf("%s in %s", t.rest.New.Bytes, t.rest.New.Allocations.Of("object")))
 		}
-		if s.recordsTime() && l.Tab == Functions {
+		if s.recordsTime() && l.Tab == tabFunctions {
 			what = append(what, t.rest.New.Calls.Of("call"))
 		}
 		lines = append(lines, cut(fmt.Sprintf("and in the last moment %s of %s", strings.Join(what, ", "),

@@ -68,7 +68,7 @@ and in the last moment 48 B in 1 object of 3 more functions`
 	if got != want {
 		t.Errorf("%s\n\nwant\n\n%s", got, want)
 	}
-	got = s.Text(Layout{Width: 100, Tab: GCs})
+	got = s.Text(Layout{Width: 100, Tab: tabGCs})
 	for _, want := range []string{"\ncollection gen ", "\n         7   1 ", "gen 1 1.00 KiB"} {
 		if !strings.Contains(got, want) {
 			t.Errorf("no %q in\n%s", want, got)
@@ -89,7 +89,7 @@ func TestCollectionsFit(t *testing.T) {
 		160: "gen 0 3.00 MiB, gen 1 200.00 MiB, gen 2 0 B, large 100.00 MiB, pinned 1000 B",
 		140: "gen 0 3.00 MiB, gen 1 200.00 MiB, large 100.00 MiB, pinned 1000 B",
 		100: "303.00 MiB", 88: "303.00 MiB"} {
-		lines := strings.Split(s.Text(Layout{Width: width, Tab: GCs}), "\n")
+		lines := strings.Split(s.Text(Layout{Width: width, Tab: tabGCs}), "\n")
 		want := "         7   1      1.50 s     2.00 ms  1000.00 MiB  " + heap + "  (induced)  process 0"
 		if got := lines[len(lines)-2]; got != want {
 			t.Errorf("%d columns:\n%s\nwant\n%s", width, got, want)
@@ -120,7 +120,7 @@ func TestFits(t *testing.T) {
 		for width := 20; width < 150; width += 7 {
 			for height := 8; height < 40; height += 9 {
 				for tab := range tabs {
-					lines := strings.Split(s.Text(Layout{Tab: tab, Width: width, Height: height, Order: ByBytes}), "\n")
+					lines := strings.Split(s.Text(Layout{Tab: tab, Width: width, Height: height, Order: byBytes}), "\n")
 					if len(lines) != height {
 						t.Errorf("%s, %d × %d, %s: %d lines", mode, width, height, tabNames[tab], len(lines))
 					}
@@ -156,7 +156,7 @@ func TestKeys(t *testing.T) {
 		list = list[1:]
 		return &m, nil
 	}
-	var m tea.Model = NewModel(source, ByByteRate, false)
+	var m tea.Model = NewModel(source, byByteRate, false)
 	step := func() { m, _ = m.Update(m.Init()()) }
 	press := func(code rune, text string) tea.Cmd {
 		var cmd tea.Cmd

@@ -31,8 +31,8 @@ const (
 	maxOffline     = 50 << 20
 )
 
-// ErrTooLarge means that a page would be larger than browsers like.
-var ErrTooLarge = fmt.Errorf("the file would be larger than %d MB: a larger --min-share leaves out more of the "+
+// errTooLarge means that a page would be larger than browsers like.
+var errTooLarge = fmt.Errorf("the file would be larger than %d MB: a larger --min-share leaves out more of the "+
 	"call tree", maxOffline>>20)
 
 // offline collects answers to requests of the page.
@@ -167,7 +167,7 @@ func (o *offline) ask(path string, query map[string]string) ([]byte, error) {
 func (o *offline) askFor(path string, asked, query map[string]string) ([]byte, error) {
 	a := o.request(path, query)
 	if o.size > 10*maxOffline { // it compresses to about a tenth
-		return nil, ErrTooLarge
+		return nil, errTooLarge
 	}
 	o.answers[key(path, asked)] = json.RawMessage(bytes.Clone(bytes.TrimSpace(a.Bytes())))
 	if a.code != http.StatusOK {
@@ -389,7 +389,7 @@ func (o *offline) write(w io.Writer) error {
 		return err
 	}
 	if packed.Len() > maxOffline {
-		return ErrTooLarge
+		return errTooLarge
 	}
 	script, err := dist.ReadFile("dist/app.js")
 	if err != nil {

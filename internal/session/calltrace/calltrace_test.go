@@ -307,7 +307,7 @@ func TestLastReopened(t *testing.T) {
 		b := slices.Clone(whole)
 		place := firstBlock + placeSize // of 5 is the first one, of 4 and now 6 the second
 		if stage > 0 {
-			copy(b[place:], encodeHead(&Block{}))
+			copy(b[place:], encodeHead(&block{}))
 		}
 		if stage > 1 {
 			copy(b[place+headSize:], encoded(enter(6, 1, 1)))
@@ -374,25 +374,25 @@ func TestCorrupt(t *testing.T) {
 	if err := os.WriteFile(path, []byte("something else"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := Open(path); !errors.Is(err, ErrCorrupt) {
+	if _, err := Open(path); !errors.Is(err, errCorrupt) {
 		t.Error(err)
 	}
 	for name, change := range map[string]func(r *Recorded){
 		"process": func(r *Recorded) { r.Processes[0].Key.PID = 8 },
 		"thread":  func(r *Recorded) { r.Processes[0].Threads = func(uint32) int64 { return 0 } },
-		"time":    func(r *Recorded) { r.Processes[0].Time = func(uint64) (int64, error) { return 0, ErrCorrupt } },
+		"time":    func(r *Recorded) { r.Processes[0].Time = func(uint64) (int64, error) { return 0, errCorrupt } },
 	} {
 		s := newStore(t, math.MaxInt64)
 		add(s, 1, 1, enter(1, 1, 1))
 		r := recorded(s)
 		change(r)
-		if _, err := r.Records(nil, func(*Record) error { return nil }); !errors.Is(err, ErrCorrupt) {
+		if _, err := r.Records(nil, func(*Record) error { return nil }); !errors.Is(err, errCorrupt) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
 	s := newStore(t, math.MaxInt64)
 	add(s, 1, 1, wire.TraceEvent{What: 7})
-	if _, err := recorded(s).Records(nil, func(*Record) error { return nil }); !errors.Is(err, ErrCorrupt) {
+	if _, err := recorded(s).Records(nil, func(*Record) error { return nil }); !errors.Is(err, errCorrupt) {
 		t.Errorf("kind: %v", err)
 	}
 }

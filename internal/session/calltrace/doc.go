@@ -8,5 +8,5 @@
 // for each event, so writing one is a copy. Blocks come in any order; each says where it belongs, so a file whose
 // writer was killed can be read on. At the end Records merges threads, a small part of each at a time.
 //
-// Bounds: MaxSize of a store, which counts and drops what is too much; of each thread, PartEvents events are in memory.
+// Bounds: MaxSize of a store, which counts and drops what is too much; of each thread, partEvents events are in memory.
 package calltrace

@@ -93,8 +93,8 @@ type Totals struct {
 // Lost is how many events of calls and collections are not there.
 func (t *Totals) Lost() uint64 { return t.Dropped.Events + t.Missed + t.NotTold }
 
-// PartEvents is how many events of a thread are in memory at once.
-const PartEvents = 512
+// partEvents is how many events of a thread are in memory at once.
+const partEvents = 512
 
 // Records calls fn with all events in the order of time, those of one thread in the order in which they happened, and
 // with other records of the session, which are in the order of time. Those of the kind System are among the events of
@@ -195,10 +195,10 @@ func (r *Recorded) threads(acted map[int64][]Record, totals *Totals) ([]*thread,
 		}
 		i := slices.IndexFunc(r.Processes, func(p Process) bool { return p.Key == b.Process })
 		if i < 0 {
-			return nil, fmt.Errorf("%w: events of process %d, which nothing else is known of", ErrCorrupt,
+			return nil, fmt.Errorf("%w: events of process %d, which nothing else is known of", errCorrupt,
 				b.Process.PID)
 		}
-		out = append(out, &thread{process: &r.Processes[i], id: b.Head.Thread, blocks: []Block{b}, first: true})
+		out = append(out, &thread{process: &r.Processes[i], id: b.Head.Thread, blocks: []block{b}, first: true})
 	}
 	for i := range r.Processes {
 		p := &r.Processes[i]
@@ -213,7 +213,7 @@ func (r *Recorded) threads(acted map[int64][]Record, totals *Totals) ([]*thread,
 	}
 	for _, t := range out {
 		if t.session = t.process.Threads(t.id); t.session == 0 {
-			return nil, fmt.Errorf("%w: events of thread %d of process %d, which was never described", ErrCorrupt,
+			return nil, fmt.Errorf("%w: events of thread %d of process %d, which was never described", errCorrupt,
 				t.id, t.process.Key.PID)
 		}
 		t.acted = acted[t.session]
@@ -241,7 +241,7 @@ type thread struct {
 	process *Process
 	id      uint32
 	session int64
-	blocks  []Block
+	blocks  []block
 	first   bool // nothing of them was read
 	at      int  // events read of the first of them
 	lost    uint64
@@ -262,7 +262,7 @@ func (t *thread) next(s *Store, out []Record) ([]Record, error) {
 		return t.missed(out)
 	}
 	if t.part == nil {
-		t.part = make([]byte, PartEvents*EventSize)
+		t.part = make([]byte, partEvents*EventSize)
 	}
 	b := &t.blocks[0]
 	n, err := s.read(b, t.at, t.part)
@@ -319,7 +319,7 @@ func (t *thread) tellActed(out []Record, at int64, within bool) []Record {
 }
 
 // gaps tells what is lost before a block.
-func (t *thread) gaps(out []Record, b *Block, at int64, keeps Keep) ([]Record, error) {
+func (t *thread) gaps(out []Record, b *block, at int64, keeps Keep) ([]Record, error) {
 	if t.first && keeps == Last && b.before.thread > 0 {
 		gap := t.record(Gap, at)
 		gap.Lost, gap.Until, gap.First = b.before.thread+b.Head.Lost, at, true
@@ -408,7 +408,7 @@ func (t *thread) event(out []Record, e wire.TraceEvent, at int64) ([]Record, err
 		r.Function, r.Depth = t.process.Functions(e.Value), depth
 		return append(out, r), nil
 	default:
-		return out, fmt.Errorf("%w: an event of kind %d", ErrCorrupt, kind)
+		return out, fmt.Errorf("%w: an event of kind %d", errCorrupt, kind)
 	}
 }
 

@@ -14,8 +14,8 @@ import (
 	"github.com/clrprof/clrprof/internal/wire"
 )
 
-// ErrCorrupt means that a file is no store, or a damaged one.
-var ErrCorrupt = errors.New("no valid file of events")
+// errCorrupt means that a file is no store, or a damaged one.
+var errCorrupt = errors.New("no valid file of events")
 
 // EventSize is how many bytes an event takes in a store.
 const EventSize = 16
@@ -35,8 +35,8 @@ const (
 	Last              // the block whose events are the oldest makes room for the next one
 )
 
-// Block is what is known of some events of one thread.
-type Block struct {
+// block is what is known of some events of one thread.
+type block struct {
 	Process Key
 	Head    wire.TraceChunkHead // State is 0
 	before  before
@@ -49,7 +49,7 @@ type before struct {
 	thread, process, all uint64
 }
 
-// The file begins with magic and a Keep; each block with blockMagic and the fields of Block. All numbers are
+// The file begins with magic and a Keep; each block with blockMagic and the fields of block. All numbers are
 // little-endian. A store that keeps the last events has places of one size for its blocks.
 const (
 	magic      = "CLRPTRC2"
@@ -67,7 +67,7 @@ type Store struct {
 	size    int64 // of the file
 	max     int64 // bytes of events
 	events  int64
-	blocks  []Block // of one that keeps the last events: a heap, that with the oldest first
+	blocks  []block // of one that keeps the last events: a heap, that with the oldest first
 	known   map[chunkKey]bool
 	dropped Lost
 	of      map[Key]uint64 // dropped, by process
@@ -146,13 +146,13 @@ func readStore(f *os.File) (*Store, error) {
 	}
 	head := make([]byte, firstBlock)
 	if _, err := f.ReadAt(head[:firstBlock], 0); err != nil || string(head[:len(magic)]) != magic {
-		return nil, ErrCorrupt
+		return nil, errCorrupt
 	}
 	s := emptyStore(f, 1<<63-1, Keep(binary.LittleEndian.Uint32(head[len(magic):])))
 	if s.keeps == Last {
 		return s, s.readPlaces(head[:headSize], st.Size())
 	} else if s.keeps != First {
-		return nil, fmt.Errorf("%w: it keeps %d", ErrCorrupt, s.keeps)
+		return nil, fmt.Errorf("%w: it keeps %d", errCorrupt, s.keeps)
 	}
 	for s.size+headSize <= st.Size() {
 		b, err := s.readHead(head[:headSize], s.size)
@@ -171,13 +171,13 @@ func readStore(f *os.File) (*Store, error) {
 	return s, f.Truncate(s.size)
 }
 
-func (s *Store) readHead(head []byte, at int64) (Block, error) {
+func (s *Store) readHead(head []byte, at int64) (block, error) {
 	if _, err := s.file.ReadAt(head, at); err != nil {
-		return Block{}, err
+		return block{}, err
 	}
 	b, ok := decodeHead(head)
 	if !ok {
-		return b, fmt.Errorf("%w: at %d", ErrCorrupt, at)
+		return b, fmt.Errorf("%w: at %d", errCorrupt, at)
 	}
 	b.at = at + headSize
 	return b, nil
@@ -215,7 +215,7 @@ func (s *Store) recount() error {
 		s.of[b.Process] -= uint64(b.Head.Used)
 	}
 	if s.came.all < uint64(s.events) || s.keeps == First && s.came.all > uint64(s.events) {
-		return fmt.Errorf("%w: %d events, of %d that came", ErrCorrupt, s.events, s.came.all)
+		return fmt.Errorf("%w: %d events, of %d that came", errCorrupt, s.events, s.came.all)
 	}
 	if n := s.came.all - uint64(s.events); n > 0 {
 		s.dropped = Lost{Events: n, Limit: true, First: true}
@@ -223,9 +223,9 @@ func (s *Store) recount() error {
 	return nil
 }
 
-func (b *Block) bytes() int64 { return int64(b.Head.Used) * EventSize }
+func (b *block) bytes() int64 { return int64(b.Head.Used) * EventSize }
 
-func (s *Store) keep(b Block) {
+func (s *Store) keep(b block) {
 	s.events += int64(b.Head.Used)
 	s.blocks = append(s.blocks, b)
 	if b.Head.Used > 0 {
@@ -233,7 +233,7 @@ func (s *Store) keep(b Block) {
 	}
 }
 
-func encodeHead(b *Block) []byte {
+func encodeHead(b *block) []byte {
 	e := binary.LittleEndian
 	out := e.AppendUint32(make([]byte, 0, headSize), blockMagic)
 	out = e.AppendUint32(out, b.Process.PID)
@@ -252,9 +252,9 @@ func encodeHead(b *Block) []byte {
 	return e.AppendUint64(out, 0)
 }
 
-func decodeHead(b []byte) (Block, bool) {
+func decodeHead(b []byte) (block, bool) {
 	e := binary.LittleEndian
-	out := Block{Process: Key{e.Uint32(b[4:]), e.Uint64(b[8:])},
+	out := block{Process: Key{e.Uint32(b[4:]), e.Uint64(b[8:])},
 		Head: wire.TraceChunkHead{Thread: e.Uint32(b[16:]), Used: e.Uint32(b[20:]), Kept: e.Uint32(b[24:]),
 			Sequence: e.Uint64(b[32:]), Lost: e.Uint64(b[40:]), LostTicks: e.Uint64(b[48:])},
 		before: before{e.Uint64(b[56:]), e.Uint64(b[64:]), e.Uint64(b[72:])}, last: e.Uint64(b[80:])}
@@ -268,7 +268,7 @@ func (s *Store) Add(process Key, head wire.TraceChunkHead, events []byte) {
 	if head.Used == 0 || s.known[chunkKey{process, head.Sequence}] {
 		return
 	}
-	b := Block{Process: process, Head: head}
+	b := block{Process: process, Head: head}
 	b.Head.State = 0
 	s.count(&b, events)
 	switch {
@@ -283,7 +283,7 @@ func (s *Store) Add(process Key, head wire.TraceChunkHead, events []byte) {
 }
 
 // count notes that the events of a block have come.
-func (s *Store) count(b *Block, events []byte) {
+func (s *Store) count(b *block, events []byte) {
 	key, used := threadKey{b.Process, b.Head.Thread}, uint64(b.Head.Used)
 	t := s.came.threads[key]
 	b.before = before{t.events, s.came.processes[b.Process], s.came.all}
@@ -305,7 +305,7 @@ func (s *Store) drop(process Key, events uint32) {
 }
 
 // addFirst keeps so many of the events as there is room for, and returns how many.
-func (s *Store) addFirst(b Block, events []byte) uint32 {
+func (s *Store) addFirst(b block, events []byte) uint32 {
 	b.Head.Used = uint32(min(max(0, s.max/EventSize-s.events), int64(b.Head.Used)))
 	if b.Head.Used == 0 {
 		return 0
@@ -320,7 +320,7 @@ func (s *Store) addFirst(b Block, events []byte) uint32 {
 
 // addLast keeps the events if they are not older than all that is there, in the place of the oldest block if there is
 // no other one.
-func (s *Store) addLast(b Block, events []byte) {
+func (s *Store) addLast(b block, events []byte) {
 	blocks, at := (*oldestFirst)(&s.blocks), s.size
 	if int64(len(s.blocks)) >= max(1, s.max/placeBytes) {
 		oldest := s.blocks[0]
@@ -344,10 +344,10 @@ func (s *Store) addLast(b Block, events []byte) {
 }
 
 // write writes a block at a place of the file. Who is killed meanwhile leaves one without events.
-func (s *Store) write(b *Block, at int64, events []byte) error {
+func (s *Store) write(b *block, at int64, events []byte) error {
 	b.at = at + headSize
 	if s.keeps == Last {
-		_, err := s.file.WriteAt(encodeHead(&Block{}), at)
+		_, err := s.file.WriteAt(encodeHead(&block{}), at)
 		if err == nil {
 			_, err = s.file.WriteAt(slices.Concat(events, make([]byte, placeSize-headSize-len(events))), b.at)
 		}
@@ -393,9 +393,9 @@ func (s *Store) Events() int64 { return s.events }
 func (s *Store) Close() error { return s.file.Close() }
 
 // ordered returns the blocks of each thread one after the other, in their order.
-func (s *Store) ordered() []Block {
-	out := slices.DeleteFunc(slices.Clone(s.blocks), func(b Block) bool { return b.Head.Used == 0 })
-	slices.SortFunc(out, func(a, b Block) int {
+func (s *Store) ordered() []block {
+	out := slices.DeleteFunc(slices.Clone(s.blocks), func(b block) bool { return b.Head.Used == 0 })
+	slices.SortFunc(out, func(a, b block) int {
 		return cmp.Or(cmp.Compare(a.Process.Start, b.Process.Start), cmp.Compare(a.Process.PID, b.Process.PID),
 			cmp.Compare(a.Head.Thread, b.Head.Thread), cmp.Compare(a.Head.Sequence, b.Head.Sequence))
 	})
@@ -403,7 +403,7 @@ func (s *Store) ordered() []Block {
 }
 
 // read reads some events of a block.
-func (s *Store) read(b *Block, from int, to []byte) (int, error) {
+func (s *Store) read(b *block, from int, to []byte) (int, error) {
 	n := min(int64(len(to)), b.bytes()-int64(from)*EventSize)
 	if n <= 0 {
 		return 0, io.EOF
@@ -413,13 +413,13 @@ func (s *Store) read(b *Block, from int, to []byte) (int, error) {
 }
 
 // compareAges compares the blocks by their last events. Those of a thread are in their order.
-func compareAges(a, b *Block) int {
+func compareAges(a, b *block) int {
 	return cmp.Or(cmp.Compare(a.last, b.last), cmp.Compare(a.Process.Start, b.Process.Start),
 		cmp.Compare(a.Process.PID, b.Process.PID), cmp.Compare(a.Head.Sequence, b.Head.Sequence))
 }
 
 // oldestFirst is a heap of blocks.
-type oldestFirst []Block
+type oldestFirst []block
 
 // Len returns how many there are.
 func (q oldestFirst) Len() int { return len(q) }
@@ -431,7 +431,7 @@ func (q oldestFirst) Less(i, j int) bool { return compareAges(&q[i], &q[j]) < 0 
 func (q oldestFirst) Swap(i, j int) { q[i], q[j] = q[j], q[i] }
 
 // Push adds one.
-func (q *oldestFirst) Push(x any) { *q = append(*q, x.(Block)) }
+func (q *oldestFirst) Push(x any) { *q = append(*q, x.(block)) }
 
 // Pop removes the last.
 func (q *oldestFirst) Pop() any {

@@ -9,15 +9,15 @@ import (
 	"unicode/utf8"
 )
 
-// MaxRows and MaxColumns bound a block; Encode and Decode refuse larger ones. A block of as many rows is read in some
+// MaxRows and MaxColumns bound a block; Encode and decode refuse larger ones. A block of as many rows is read in some
 // milliseconds, and is long enough for a compressor to learn from.
 const (
 	MaxRows    = 1 << 17
 	MaxColumns = 64
 )
 
-// ErrDamaged is wrapped by the errors of Decode.
-var ErrDamaged = errors.New("damaged block of columns")
+// errDamaged is wrapped by the errors of decode.
+var errDamaged = errors.New("damaged block of columns")
 
 // Block is rows of integers and texts, by column.
 type Block struct {
@@ -25,7 +25,7 @@ type Block struct {
 	Columns [][]int64 // all of the same length; of a column of texts: positions in Texts
 
 	own   [][]int64 // what was set aside for Columns, by position
-	zeros []int64   // all columns that Decode finds to be zero
+	zeros []int64   // all columns that decode finds to be zero
 }
 
 // Resize gives a block so many rows and columns, whose memory it uses again: what is in them is to be overwritten.
@@ -55,8 +55,8 @@ func (b *Block) Rows() int {
 	return len(b.Columns[0])
 }
 
-// MaxBytes bounds the length of the encoding of a block of so many rows and columns without texts.
-func MaxBytes(rows, columns int) int { return binary.MaxVarintLen64 * (1 + rows*columns) }
+// maxBytes bounds the length of the encoding of a block of so many rows and columns without texts.
+func maxBytes(rows, columns int) int { return binary.MaxVarintLen64 * (1 + rows*columns) }
 
 // Append appends the encoding of a block to dst.
 func (b *Block) Append(dst []byte) ([]byte, error) {
@@ -77,8 +77,8 @@ func (b *Block) Append(dst []byte) ([]byte, error) {
 	return dst, nil
 }
 
-// Decode returns the block of so many rows and columns that data is the encoding of.
-func Decode(data []byte, rows, columns int) (*Block, error) {
+// decode returns the block of so many rows and columns that data is the encoding of.
+func decode(data []byte, rows, columns int) (*Block, error) {
 	b := &Block{}
 	if err := b.Decode(data, rows, columns); err != nil {
 		return nil, err
@@ -86,13 +86,13 @@ func Decode(data []byte, rows, columns int) (*Block, error) {
 	return b, nil
 }
 
-// Decode is the function Decode for a block whose memory is used again: what its columns held is overwritten. They are
+// Decode is the function decode for a block whose memory is used again: what its columns held is overwritten. They are
 // only to be read: those in which all is 0, which are most of some tables, are one.
 func (b *Block) Decode(data []byte, rows, columns int) error {
 	return b.DecodeFirst(data, rows, columns, columns)
 }
 
-// DecodeFirst is Decode for who needs the first columns alone: others are passed over, but must be such that they can
+// DecodeFirst is decode for who needs the first columns alone: others are passed over, but must be such that they can
 // be decoded.
 func (b *Block) DecodeFirst(data []byte, rows, columns, first int) error {
 	start := func() { b.Columns = slices.Grow(b.Columns[:0], first)[:first] }
@@ -160,7 +160,7 @@ func EachColumn(data []byte, rows, columns int, wanted func(i int) bool,
 // start is called once it is known that data can be a block of such a size.
 func (b *Block) decode(data []byte, rows, columns int, start func(), column func(i int, data []byte) []byte) error {
 	if rows < 0 || rows > MaxRows || columns < 0 || columns > MaxColumns || rows*columns > len(data) {
-		return fmt.Errorf("%w: %d bytes for %d rows of %d columns", ErrDamaged, len(data), rows, columns)
+		return fmt.Errorf("%w: %d bytes for %d rows of %d columns", errDamaged, len(data), rows, columns)
 	}
 	b.Texts = nil
 	data, err := b.decodeTexts(data)
@@ -170,11 +170,11 @@ func (b *Block) decode(data []byte, rows, columns int, start func(), column func
 	start()
 	for i := range columns {
 		if data = column(i, data); data == nil {
-			return fmt.Errorf("%w: column %d is cut off", ErrDamaged, i+1)
+			return fmt.Errorf("%w: column %d is cut off", errDamaged, i+1)
 		}
 	}
 	if len(data) != 0 {
-		return fmt.Errorf("%w: %d bytes too many", ErrDamaged, len(data))
+		return fmt.Errorf("%w: %d bytes too many", errDamaged, len(data))
 	}
 	return nil
 }
@@ -182,17 +182,17 @@ func (b *Block) decode(data []byte, rows, columns int, start func(), column func
 func (b *Block) decodeTexts(data []byte) ([]byte, error) {
 	count, n := binary.Uvarint(data)
 	if n <= 0 || count > uint64(len(data)-n) { // a text takes a byte at least
-		return nil, fmt.Errorf("%w: the number of texts", ErrDamaged)
+		return nil, fmt.Errorf("%w: the number of texts", errDamaged)
 	}
 	data = data[n:]
 	for range count {
 		length, n := binary.Uvarint(data)
 		if n <= 0 || length > uint64(len(data)-n) {
-			return nil, fmt.Errorf("%w: a text is cut off", ErrDamaged)
+			return nil, fmt.Errorf("%w: a text is cut off", errDamaged)
 		}
 		text := data[n : n+int(length)]
 		if !utf8.Valid(text) {
-			return nil, fmt.Errorf("%w: a text is not UTF-8", ErrDamaged)
+			return nil, fmt.Errorf("%w: a text is not UTF-8", errDamaged)
 		}
 		b.Texts = append(b.Texts, string(text))
 		data = data[n+int(length):]

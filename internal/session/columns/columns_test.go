@@ -37,7 +37,7 @@ func TestWhatIsEncodedIsDecoded(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		got, err := Decode(data[len("before"):], want.Rows(), len(want.Columns))
+		got, err := decode(data[len("before"):], want.Rows(), len(want.Columns))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -143,7 +143,7 @@ func TestDecodeRefuses(t *testing.T) {
 		"negative":          {"\x00", -1, 1},
 		"rows out of range": {"\x00", math.MaxInt, 2},
 	} {
-		if b, err := Decode([]byte(tt.data), tt.rows, tt.columns); !errors.Is(err, ErrDamaged) {
+		if b, err := decode([]byte(tt.data), tt.rows, tt.columns); !errors.Is(err, errDamaged) {
 			t.Errorf("%s: %v, %v", name, b, err)
 		}
 	}
@@ -158,9 +158,9 @@ func FuzzDecode(f *testing.F) {
 	f.Add([]byte{0}, 0, 4)
 	f.Add([]byte{0, 0x80, 0x80, 0x01}, 1, 1)
 	f.Fuzz(func(t *testing.T, data []byte, rows, columns int) {
-		b, err := Decode(data, rows, columns)
+		b, err := decode(data, rows, columns)
 		if err != nil {
-			if !errors.Is(err, ErrDamaged) {
+			if !errors.Is(err, errDamaged) {
 				t.Fatal(err)
 			}
 			return
@@ -169,7 +169,7 @@ func FuzzDecode(f *testing.F) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		got, err := Decode(again, rows, columns)
+		got, err := decode(again, rows, columns)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -192,7 +192,7 @@ func BenchmarkDecode(b *testing.B) {
 	}
 	b.SetBytes(int64(len(data)))
 	for b.Loop() {
-		if _, err := Decode(data, block.Rows(), len(block.Columns)); err != nil {
+		if _, err := decode(data, block.Rows(), len(block.Columns)); err != nil {
 			b.Fatal(err)
 		}
 	}

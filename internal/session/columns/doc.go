@@ -24,6 +24,6 @@
 //
 // # Limits
 //
-// Whatever the bytes, Decode returns a block or an error, and sets aside no more memory than its arguments and the
+// Whatever the bytes, decode returns a block or an error, and sets aside no more memory than its arguments and the
 // length of the bytes allow.
 package columns

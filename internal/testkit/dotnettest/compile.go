@@ -59,7 +59,7 @@ type Options struct {
 // language are taken. It returns the path of the DLL, beside which lie the PDB,
 // the references that are not of the framework, and for a program a
 // runtimeconfig.json that lets it run on any later .NET. Without an SDK, if it
-// needs one, the error is [ErrNoSDK].
+// needs one, the error is [errNoSDK].
 //
 // With an empty outDir the files stay in the cache and must not be changed;
 // otherwise they are placed in outDir, which is made if need be. Results are

@@ -46,7 +46,7 @@ func NeedSDK(t TB) (*Install, SDK) {
 	in := Need(t)
 	sdk, ok := in.NewestSDK()
 	if !ok {
-		t.Skipf("%v", ErrNoSDK)
+		t.Skipf("%v", errNoSDK)
 	}
 	return in, sdk
 }
@@ -101,7 +101,7 @@ func Target(t TB, name string, o Options) string {
 		t.Fatalf("finding the sources of target %s: %v", name, err)
 	}
 	dll, err := in.Compile(files, "", o)
-	if errors.Is(err, ErrNoSDK) {
+	if errors.Is(err, errNoSDK) {
 		t.Skipf("%v", err)
 	}
 	if err != nil {

@@ -12,12 +12,12 @@ import (
 	"text/template"
 )
 
-// Source returns a C# 8 program of exactly that many lines, at least 200. It is
+// source returns a C# 8 program of exactly that many lines, at least 200. It is
 // always the same: a large input for a compiler that is a target itself. It uses
 // what real programs do (classes, structs, generics, LINQ, lambdas, iterators,
 // async methods, patterns, interpolated strings), compiles without errors, and
 // when run prints one number.
-func Source(lines int) []byte {
+func source(lines int) []byte {
 	var b bytes.Buffer
 	b.WriteString(sourceHead)
 	random := sequence(1)
@@ -40,10 +40,10 @@ func Source(lines int) []byte {
 	return b.Bytes()
 }
 
-// Large writes Source(lines) to a file in the cache, whose path is always the
+// Large writes source(lines) to a file in the cache, whose path is always the
 // same, and returns it.
 func (in *Install) Large(lines int) (string, error) {
-	return in.Made(fmt.Sprintf("Large%d.cs", lines), Source(lines))
+	return in.Made(fmt.Sprintf("Large%d.cs", lines), source(lines))
 }
 
 // maxSources bounds the sources that Made and kept keep. A run of all tests makes

@@ -14,16 +14,16 @@ import (
 
 func TestSource(t *testing.T) {
 	for _, lines := range []int{200, 1234, 50_000} {
-		b := Source(lines)
+		b := source(lines)
 		if got := bytes.Count(b, []byte("\n")); got != lines {
 			t.Errorf("%d lines, want %d", got, lines)
 		}
-		if !bytes.Equal(b, Source(lines)) {
+		if !bytes.Equal(b, source(lines)) {
 			t.Errorf("%d lines: the second time they differ", lines)
 		}
 	}
 	// results of benchmarks are compared with those of other versions
-	sum := sha256.Sum256(Source(1000))
+	sum := sha256.Sum256(source(1000))
 	if got, want := hex.EncodeToString(sum[:8]), "e722ad57b4059678"; got != want {
 		t.Errorf("1000 lines have sum %s, want %s", got, want)
 	}

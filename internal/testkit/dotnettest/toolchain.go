@@ -43,8 +43,8 @@ func (f Framework) version() string {
 	return strings.TrimPrefix(strings.TrimPrefix(f.tfm(), "netcoreapp"), "net")
 }
 
-// ErrNoSDK means that the machine has no SDK that can compile what was asked for.
-var ErrNoSDK = errors.New("needs an SDK of .NET 10 or later (set " + rootsVariable +
+// errNoSDK means that the machine has no SDK that can compile what was asked for.
+var errNoSDK = errors.New("needs an SDK of .NET 10 or later (set " + rootsVariable +
 	" or DOTNET_ROOT, or put dotnet on the PATH)")
 
 // toolchain is a compiler with the libraries of a framework.
@@ -94,7 +94,7 @@ func (in *Install) toolchainFor(l language, o Options) (toolchain, error) {
 	}
 	sdk, ok := in.NewestSDK()
 	if !ok {
-		return toolchain{}, fmt.Errorf("%s for %s %w", l, o.Framework.tfm(), ErrNoSDK)
+		return toolchain{}, fmt.Errorf("%s for %s %w", l, o.Framework.tfm(), errNoSDK)
 	}
 	tc := toolchain{
 		version: sdk.Version, command: []string{sdk.Dotnet(), "exec", sdk.compiler(l)},
@@ -141,7 +141,7 @@ func (s SDK) references(framework string, f Framework) ([]string, error) {
 	pattern := filepath.Join(s.Root, "packs", framework+".Ref", f.version()+".*", "ref", f.tfm(), "*.dll")
 	refs, err := filepath.Glob(pattern)
 	if err == nil && len(refs) == 0 {
-		err = fmt.Errorf("no reference assemblies in %s: %w", pattern, ErrNoSDK)
+		err = fmt.Errorf("no reference assemblies in %s: %w", pattern, errNoSDK)
 	}
 	return refs, err
 }

@@ -42,20 +42,20 @@ func (t *Token) UnmarshalText(b []byte) error {
 	return err
 }
 
-// ErrWrong means that a target's own check did not hold: what it prints is not
+// errWrong means that a target's own check did not hold: what it prints is not
 // the truth.
-var ErrWrong = errors.New("the target contradicts the runtime")
+var errWrong = errors.New("the target contradicts the runtime")
 
-// ErrNoEnd means that a target's output ends before its truth does. For a target
+// errNoEnd means that a target's output ends before its truth does. For a target
 // that dies on purpose this is no error.
-var ErrNoEnd = errors.New("the target's truth has no end")
+var errNoEnd = errors.New("the target's truth has no end")
 
 // maxTruthLine bounds a line of output; names of generic types are the longest.
 const maxTruthLine = 1 << 20
 
 // ParseTruth reads the output of a target and returns its rows in the order in
 // which they were printed, without the one of the end. Lines that are not truth
-// are skipped. With [ErrWrong] and [ErrNoEnd] the rows are returned too.
+// are skipped. With [errWrong] and [errNoEnd] the rows are returned too.
 func ParseTruth(r io.Reader) ([]Truth, error) {
 	var rows []Truth
 	lines := bufio.NewScanner(r)
@@ -81,11 +81,11 @@ func ParseTruth(r io.Reader) ([]Truth, error) {
 	for _, row := range rows {
 		if row.Kind == "wrong" {
 			return rows, fmt.Errorf("%s: expected %d bytes, measured %d: %w", row.Name, row.Expected, row.Measured,
-				ErrWrong)
+				errWrong)
 		}
 	}
 	if !ended {
-		return rows, ErrNoEnd
+		return rows, errNoEnd
 	}
 	return rows, nil
 }

@@ -16,7 +16,7 @@ func TestParseTruth(t *testing.T) {
 		err      error
 	}
 	for _, tt := range []test{
-		{"empty", "", nil, ErrNoEnd},
+		{"empty", "", nil, errNoEnd},
 		{"none", end, nil, nil},
 		{"other lines", "hello\n{\"a\":1}\n" + end, nil, nil},
 		{
@@ -31,10 +31,10 @@ func TestParseTruth(t *testing.T) {
 		},
 		{
 			"wrong", `{"truth":"wrong","name":"A.B","expected":24,"measured":32}` + "\n" + end,
-			[]Truth{{Kind: "wrong", Name: "A.B", Expected: 24, Measured: 32}}, ErrWrong,
+			[]Truth{{Kind: "wrong", Name: "A.B", Expected: 24, Measured: 32}}, errWrong,
 		},
 		{"killed", `{"truth":"type","name":"A","objects":1,"bytes":24}` + "\n",
-			[]Truth{{Kind: "type", Name: "A", Objects: 1, Bytes: 24}}, ErrNoEnd},
+			[]Truth{{Kind: "type", Name: "A", Objects: 1, Bytes: 24}}, errNoEnd},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			got, err := ParseTruth(strings.NewReader(tt.in))

@@ -31,8 +31,8 @@ const (
 // regions of 4 MiB are a heap of 4 TiB.
 const maxRows = 1 << 20
 
-// ErrEncoding is wrapped by every error of a Reader but those of its source.
-var ErrEncoding = errors.New("not a recording")
+// errEncoding is wrapped by every error of a Reader but those of its source.
+var errEncoding = errors.New("not a recording")
 
 // errUnencodable says that an event has two meanings at once.
 var errUnencodable = errors.New("an object is frozen, or has a site, or waits for one")
@@ -171,12 +171,12 @@ func NewReader(r io.Reader) *Reader {
 	if _, err := io.ReadFull(in.r, head); err != nil {
 		in.fail(err)
 	} else if string(head) != magic {
-		in.err = fmt.Errorf("read recording: %w: no magic number", ErrEncoding)
+		in.err = fmt.Errorf("read recording: %w: no magic number", errEncoding)
 	}
 	return in
 }
 
-// Next returns the next event. The last one is End, and after it comes io.EOF. Other errors wrap ErrEncoding or that
+// Next returns the next event. The last one is End, and after it comes io.EOF. Other errors wrap errEncoding or that
 // of the source.
 func (r *Reader) Next() (Event, error) {
 	if r.err != nil {
@@ -234,7 +234,7 @@ func (r *Reader) fail(err error) {
 
 func (r *Reader) corrupt(format string, args ...any) {
 	if r.err == nil {
-		r.err = fmt.Errorf("read recording: %w: "+format, append([]any{ErrEncoding}, args...)...)
+		r.err = fmt.Errorf("read recording: %w: "+format, append([]any{errEncoding}, args...)...)
 	}
 }
 

@@ -64,7 +64,7 @@ func TestEncoding(t *testing.T) {
 		t.Error(diff)
 	}
 	for n := range b {
-		if _, err := decode(b[:n]); !errors.Is(err, ErrEncoding) {
+		if _, err := decode(b[:n]); !errors.Is(err, errEncoding) {
 			t.Fatalf("the first %d bytes of %d: error %v", n, len(b), err)
 		}
 	}
@@ -103,7 +103,7 @@ func FuzzReader(f *testing.F) {
 	f.Fuzz(func(t *testing.T, b []byte) {
 		events, err := decode(b)
 		if err != nil {
-			if !errors.Is(err, ErrEncoding) {
+			if !errors.Is(err, errEncoding) {
 				t.Fatalf("error %v", err)
 			}
 			return
@@ -117,7 +117,7 @@ func FuzzReader(f *testing.F) {
 			if siteOf(e) > 1000 {
 				return // a table of so many sites takes long
 			}
-			if err := tracker.Add(e); err != nil && !errors.Is(err, ErrRecording) {
+			if err := tracker.Add(e); err != nil && !errors.Is(err, errRecording) {
 				t.Fatalf("error %v", err)
 			} else if err != nil {
 				return

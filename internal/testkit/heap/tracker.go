@@ -10,8 +10,8 @@ import (
 	"github.com/clrprof/clrprof/internal/wire"
 )
 
-// ErrRecording is wrapped by every error of a Tracker: the events contradict each other.
-var ErrRecording = errors.New("impossible recording")
+// errRecording is wrapped by every error of a Tracker: the events contradict each other.
+var errRecording = errors.New("impossible recording")
 
 // maxSite bounds the numbers of sites, which index a table. A compiler that compiles itself has 200,000.
 const maxSite = 1 << 22
@@ -77,7 +77,7 @@ func (t *Tracker) Add(e Event) error {
 		err = errors.New("it goes on after its end")
 	}
 	if err != nil {
-		return fmt.Errorf("%w: collection %d: %w", ErrRecording, len(t.result.GCs), err)
+		return fmt.Errorf("%w: collection %d: %w", errRecording, len(t.result.GCs), err)
 	}
 	return nil
 }

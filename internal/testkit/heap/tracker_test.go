@@ -229,7 +229,7 @@ func TestImpossible(t *testing.T) {
 					t.Fatalf("event %d already: %v", i, err)
 				}
 			}
-			if !errors.Is(err, ErrRecording) {
+			if !errors.Is(err, errRecording) {
 				t.Errorf("error %v", err)
 			}
 		})

@@ -134,7 +134,7 @@ func (g *generator) statements(s scope, n int) {
 
 func (g *generator) statement(s scope) {
 	what := g.below(20)
-	if g.left--; s.nesting >= MaxNesting || g.left < 0 {
+	if g.left--; s.nesting >= maxNesting || g.left < 0 {
 		what %= 10
 	}
 	switch {

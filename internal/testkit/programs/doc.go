@@ -7,7 +7,7 @@
 // [Source] writes one C# 8 file with many small programs, the units, so that few processes try hundreds of them. A
 // unit is a class with about ten functions: static, instance, virtual and generic methods, async methods (of Task and
 // ValueTask) and iterators, disposable objects, exception filters, and functions that framework code calls back.
-// Their bodies are drawn: calls; try with catch, filter, finally and using, nested up to [MaxNesting]; throw and
+// Their bodies are drawn: calls; try with catch, filter, finally and using, nested up to [maxNesting]; throw and
 // rethrow; loops that are left from within a handler; exceptions of the framework and of the processor; allocations.
 // What a function does depends on a number that is passed down, so a run is the same each time, on each runtime, on
 // any thread. Some units run on threads of their own.

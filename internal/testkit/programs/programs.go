@@ -15,8 +15,8 @@ type Options struct {
 	Still bool // async methods never wait, so that all calls are by the same callers in each run
 }
 
-// MaxNesting is how deep statements are nested in each other, handlers in handlers among them.
-const MaxNesting = 6
+// maxNesting is how deep statements are nested in each other, handlers in handlers among them.
+const maxNesting = 6
 
 // What bounds one run of a unit: calls that have not ended, and calls in all. A unit must end, and its paths must not
 // become so many that its functions do not differ any more.

@@ -27,7 +27,7 @@ func TestSourceHasAll(t *testing.T) {
 			t.Errorf("no %s", part)
 		}
 	}
-	if !strings.Contains(source, strings.Repeat("    ", MaxNesting+2)+"try\n") {
+	if !strings.Contains(source, strings.Repeat("    ", maxNesting+2)+"try\n") {
 		t.Error("nothing is nested as deep as it may be")
 	}
 }

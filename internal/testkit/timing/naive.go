@@ -9,8 +9,8 @@ import (
 	"github.com/clrprof/clrprof/internal/wire"
 )
 
-// ErrEvents is wrapped by every error of Naive: the events are not those of a program.
-var ErrEvents = errors.New("impossible events")
+// errEvents is wrapped by every error of Naive: the events are not those of a program.
+var errEvents = errors.New("impossible events")
 
 // Naive computes the time of one thread by its definition: for each interval it goes through the stack at the
 // interval's end and adds the interval to the values of each function, node and call site on it. It knows calls by
@@ -81,7 +81,7 @@ func (n *Naive) Folded() uint64 { return n.folded }
 // Add takes the thread's next event.
 func (n *Naive) Add(e Event) error {
 	if n.ended {
-		return fmt.Errorf("%w: kind %d after the end", ErrEvents, e.Kind)
+		return fmt.Errorf("%w: kind %d after the end", errEvents, e.Kind)
 	}
 	if e.Kind == KindVanished {
 		return n.vanish(e)
@@ -120,7 +120,7 @@ func (n *Naive) Add(e Event) error {
 	case KindEnd:
 		n.finish(e)
 	default:
-		return fmt.Errorf("%w: kind %d", ErrEvents, e.Kind)
+		return fmt.Errorf("%w: kind %d", errEvents, e.Kind)
 	}
 	return nil
 }
@@ -171,7 +171,7 @@ func (n *Naive) end(e Event, seen bool) error {
 		i--
 	}
 	if i < 0 || n.stack[i].id != e.Frame {
-		return fmt.Errorf("%w: frame %d ends, which is not the innermost one", ErrEvents, e.Frame)
+		return fmt.Errorf("%w: frame %d ends, which is not the innermost one", errEvents, e.Frame)
 	}
 	f := &n.stack[i]
 	switch {
@@ -202,7 +202,7 @@ func (n *Naive) vanish(e Event) error {
 func (n *Naive) endBlock(e Event) error {
 	i := slices.IndexFunc(n.stack, func(f frame) bool { return f.block && f.sp == e.SP })
 	if i < 0 {
-		return fmt.Errorf("%w: no block ends", ErrEvents)
+		return fmt.Errorf("%w: no block ends", errEvents)
 	}
 	for j := len(n.stack) - 1; j > i; j-- {
 		if n.stack[j].node != nil {

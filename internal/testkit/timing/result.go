@@ -80,8 +80,8 @@ func extremes(low, high *Values, n uint64, otherLow, otherHigh Values, others ui
 	}
 }
 
-// Sum adds the functions of several threads.
-func Sum(threads []Result) []Function {
+// sum adds the functions of several threads.
+func sum(threads []Result) []Function {
 	sums := map[uint32]*Function{}
 	for _, t := range threads {
 		for _, f := range t.Functions {

@@ -17,8 +17,8 @@ import (
 // NoPID is a process id that Linux never gives (PID_MAX_LIMIT is 4 Mi).
 const NoPID = 1 << 30
 
-// Capacity is how many bytes each region of an Arena has room for, as long as the arena does not say otherwise.
-const Capacity = 1 << 16
+// capacity is how many bytes each region of an Arena has room for, as long as the arena does not say otherwise.
+const capacity = 1 << 16
 
 // Arena is an arena in the making. It can be written to its file again and again, with more in it each time, while a
 // reader has it mapped.
@@ -144,7 +144,7 @@ func (a *Arena) Timing(thread, parent, function uint32, returnAddress uint64) ui
 }
 
 // Bytes returns the file, with room for more in each region. The header's regions are filled in.
-func (a *Arena) Bytes() ([]byte, error) { return a.bytes(cmp.Or(a.Capacity, Capacity)) }
+func (a *Arena) Bytes() ([]byte, error) { return a.bytes(cmp.Or(a.Capacity, capacity)) }
 
 // Compact returns the file without room for more.
 func (a *Arena) Compact() ([]byte, error) { return a.bytes(0) }

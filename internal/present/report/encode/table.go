@@ -39,18 +39,15 @@ func WriteTable(w io.Writer, t *report.Table, f Format) error {
 	if all, limited := t.InAll(); limited {
 		return writeLimited(w, t, all)
 	}
-	return WriteRows(w, t)
+	return writeRows(w, t, "")
 }
-
-// WriteRows writes the rows of a table as a JSON array, also those of one that was limited.
-func WriteRows(w io.Writer, t *report.Table) error { return writeRows(w, t, "") }
 
 // writeLimited writes the rows after what says whether they are all.
 func writeLimited(w io.Writer, t *report.Table, all int) error {
 	out := bufio.NewWriter(w)
 	fmt.Fprintf(out, "{\"truncated\": %t, \"rows_in_all\": %d, \"rows_left_out\": %d, \"rows\":\n", t.Left() > 0, all,
 		t.Left())
-	if err := WriteRows(out, t); err != nil {
+	if err := writeRows(out, t, ""); err != nil {
 		return err
 	}
 	out.WriteString("}\n")

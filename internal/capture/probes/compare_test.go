@@ -9,11 +9,8 @@ import (
 	"github.com/clrprof/clrprof/internal/dotnet/il"
 )
 
-// ProbeStack is how much deeper the stack is while a probe is called.
-const ProbeStack = 2
-
-// Probes is what was to be inserted.
-type Probes struct {
+// probeCalls is what was to be inserted.
+type probeCalls struct {
 	Signature, TailSignature                           uint32
 	Enter, Leave, Tail, SiteEnter, SiteLeave, SiteJump uint64
 	Method                                             uint64
@@ -25,12 +22,12 @@ type Probes struct {
 }
 
 // probe is the call of a function with an argument.
-func (p *Probes) probe(function, argument uint64) []byte {
+func (p *probeCalls) probe(function, argument uint64) []byte {
 	return probe(p.Signature, function, argument)
 }
 
 // ending is a return with its probe.
-func (p *Probes) ending() []byte { return append(p.probe(p.Leave, p.Method), il.OpNop, il.OpRet) }
+func (p *probeCalls) ending() []byte { return append(p.probe(p.Leave, p.Method), il.OpNop, il.OpRet) }
 
 func probe(signature uint32, function, argument uint64) []byte {
 	b := []byte{il.OpLdcI8}
@@ -42,7 +39,7 @@ func probe(signature uint32, function, argument uint64) []byte {
 
 // comparer reads an old and a new body side by side.
 type comparer struct {
-	probes   *Probes
+	probes   *probeCalls
 	old, now *il.Body
 	code     []byte // the rest of the new code
 	before   int    // the opcode of the last instruction that is no prefix
@@ -55,9 +52,9 @@ type comparer struct {
 // branch is one whose targets are to be compared when all instructions are known.
 type branch struct{ old, now il.Instruction }
 
-// Compare says where a new body is another than the old one with its probes, and returns the new offset of each old
-// instruction; those of other offsets are -1, and one more is that of the end.
-func Compare(old, now *il.Body, p *Probes) ([]int, error) {
+// compareBodies says where a new body is another than the old one with its probes, and returns the new offset of each
+// old instruction; those of other offsets are -1, and one more is that of the end.
+func compareBodies(old, now *il.Body, p *probeCalls) ([]int, error) {
 	c := &comparer{probes: p, old: old, now: now, code: now.Code}
 	groups, targets, err := c.readGroups()
 	if err != nil {
@@ -68,7 +65,7 @@ func Compare(old, now *il.Body, p *Probes) ([]int, error) {
 	if c.kept.most > 0 {
 		locals, c.first = p.Locals(old.Locals, c.kept.most)
 	}
-	if now.MaxStack != old.MaxStack+ProbeStack || now.InitLocals != old.InitLocals || now.Locals != locals {
+	if now.MaxStack != old.MaxStack+probeStack || now.InitLocals != old.InitLocals || now.Locals != locals {
 		return nil, fmt.Errorf("maxstack %d, locals %#x (%t), of %d, %#x (%t): %w",
 			now.MaxStack, now.Locals, now.InitLocals, old.MaxStack, locals, old.InitLocals, il.ErrInvalid)
 	}

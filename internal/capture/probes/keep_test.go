@@ -6,8 +6,8 @@ import (
 	"github.com/clrprof/clrprof/internal/dotnet/il"
 )
 
-// MaxKept is how many references on the stack are kept in variables.
-const MaxKept = 16
+// maxKept is how many references on the stack are kept in variables.
+const maxKept = 16
 
 // Effect is what an instruction does to the stack.
 type Effect struct {
@@ -162,7 +162,7 @@ func (k *keeper) take(n int, arguments bool) entry {
 	var all entry
 	for i := len(k.stack) - 1; i >= first; i-- {
 		e := k.stack[i]
-		if i >= MaxKept {
+		if i >= maxKept {
 			continue // nothing is known of it
 		}
 		anyway := arguments && n > 1 && (e.calls || all.calls && e.effect)
@@ -218,7 +218,7 @@ func (k *keeper) apply(i *il.Instruction) {
 		given = entry{}
 	}
 	if e.Pushes == 0 && (e.Pops > 0 || i.IsCall()) || made { // the JIT ends a statement, and keeps what it must
-		for n := range min(len(k.stack), MaxKept) {
+		for n := range min(len(k.stack), maxKept) {
 			if k.stack[n].effect {
 				k.stack[n] = entry{}
 			}

@@ -1,0 +1,194 @@
+package policy
+
+import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"path"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+// exportedUnused lists names that may be exported although no other package has them, each with why.
+var exportedUnused = map[string]string{
+	"cli.Commit": "the linker sets it: Makefile",
+}
+
+// exports is what a package exports as its files declare it.
+type exports struct {
+	names map[string]string // exported, with where they are declared
+	// Names that exported declarations mention: a reader of the package meets them, though they may name no
+	// variable of other packages.
+	mentioned map[string]bool
+	groups    [][]string // constants and variables that are declared together: one of them is never alone
+}
+
+// TestExported requires that an exported name is used by another package, or that a name that is used says what it is:
+// a type in the signature or the fields of one, the other constants of its group. What wire exports is the agent's, too.
+func TestExported(t *testing.T) {
+	packages, used := map[string]*exports{}, map[string]bool{}
+	allGoFiles(t, func(rel string, fset *token.FileSet, f *ast.File) {
+		usedNames(rel, f, used)
+		pkg, internal := strings.CutPrefix(path.Dir(rel), "internal/")
+		if !internal || pkg == "wire" || strings.HasSuffix(rel, "_test.go") || ast.IsGenerated(f) {
+			return
+		}
+		if packages[pkg] == nil {
+			packages[pkg] = &exports{names: map[string]string{}, mentioned: map[string]bool{}}
+		}
+		for _, d := range f.Decls {
+			packages[pkg].add(d, func(p token.Pos) string { return rel + ":" + strconv.Itoa(fset.Position(p).Line) })
+		}
+	})
+	needed := map[string]bool{}
+	for pkg, d := range packages {
+		for _, group := range d.groups {
+			for _, name := range group {
+				if used[pkg+"."+name] {
+					for _, other := range group {
+						d.mentioned[other] = true
+					}
+				}
+			}
+		}
+		for name, where := range d.names {
+			full := pkg + "." + name
+			switch {
+			case used[full] || d.mentioned[name]:
+			case exportedUnused[full] != "":
+				needed[full] = true
+			default:
+				t.Errorf("%s: no other package uses %s", where, full)
+			}
+		}
+	}
+	for full := range exportedUnused {
+		if !needed[full] {
+			t.Errorf("exportedUnused names %s, which needs no exception", full)
+		}
+	}
+}
+
+// allGoFiles is goFiles for tests, too, and for modules of their own, which use what they are given.
+func allGoFiles(t *testing.T, fn func(rel string, fset *token.FileSet, f *ast.File)) {
+	t.Helper()
+	err := filepath.WalkDir(root, func(p string, d fs.DirEntry, err error) error {
+		if n := d.Name(); err == nil && d.IsDir() && p != root && (n == "testdata" || strings.HasPrefix(n, ".")) {
+			return filepath.SkipDir
+		}
+		if err != nil || d.IsDir() || !strings.HasSuffix(p, ".go") {
+			return err
+		}
+		fset := token.NewFileSet()
+		f, err := parser.ParseFile(fset, p, nil, parser.ParseComments)
+		if err != nil {
+			return err
+		}
+		rel, err := filepath.Rel(root, p)
+		fn(filepath.ToSlash(rel), fset, f)
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// usedNames adds the names of other packages that a file has. An external test is another package than what it tests.
+func usedNames(rel string, f *ast.File, used map[string]bool) {
+	imported := map[string]string{}
+	for _, spec := range f.Imports {
+		imp, _ := strconv.Unquote(spec.Path.Value)
+		pkg, ours := strings.CutPrefix(imp, module+"/internal/")
+		if !ours {
+			continue
+		}
+		name := path.Base(pkg)
+		if spec.Name != nil {
+			name = spec.Name.Name
+		}
+		imported[name] = pkg
+	}
+	ast.Inspect(f, func(n ast.Node) bool {
+		if s, ok := n.(*ast.SelectorExpr); ok {
+			if x, ok := s.X.(*ast.Ident); ok && imported[x.Name] != "" {
+				used[imported[x.Name]+"."+s.Sel.Name] = true
+			}
+		}
+		return true
+	})
+}
+
+// add adds a declaration of a package.
+func (d *exports) add(decl ast.Decl, at func(token.Pos) string) {
+	name := func(id *ast.Ident) {
+		if id.IsExported() {
+			d.names[id.Name] = at(id.Pos())
+		}
+	}
+	switch decl := decl.(type) {
+	case *ast.FuncDecl:
+		if decl.Recv == nil {
+			name(decl.Name)
+		}
+		if decl.Name.IsExported() {
+			d.mention(decl.Type)
+		}
+	case *ast.GenDecl:
+		var group []string
+		for _, spec := range decl.Specs {
+			switch spec := spec.(type) {
+			case *ast.TypeSpec:
+				name(spec.Name)
+				if spec.Name.IsExported() {
+					d.mention(spec.Type)
+				}
+			case *ast.ValueSpec:
+				for _, id := range spec.Names {
+					name(id)
+					group = append(group, id.Name)
+					if id.IsExported() && spec.Type != nil {
+						d.mention(spec.Type)
+					}
+				}
+			}
+		}
+		d.groups = append(d.groups, group)
+	}
+}
+
+// mention adds the names that a type consists of; of a structure, those of exported and embedded fields.
+func (d *exports) mention(typ ast.Node) {
+	ast.Inspect(typ, func(n ast.Node) bool {
+		switch n := n.(type) {
+		case *ast.Field:
+			exported := len(n.Names) == 0
+			for _, id := range n.Names {
+				exported = exported || id.IsExported() || !isField(typ, n)
+			}
+			if exported {
+				d.mention(n.Type)
+			}
+			return false
+		case *ast.Ident:
+			d.mentioned[n.Name] = true
+		}
+		return true
+	})
+}
+
+// isField reports whether a field is one of a structure, not a parameter.
+func isField(typ ast.Node, f *ast.Field) bool {
+	s, ok := typ.(*ast.StructType)
+	if !ok {
+		return false
+	}
+	for _, field := range s.Fields.List {
+		if field == f {
+			return true
+		}
+	}
+	return false
+}
