@@ -91,7 +91,7 @@ func TestContainerSamples(t *testing.T) {
 	}
 	words := func(text string) string { return strings.Join(strings.Fields(text), " ") }
 	pod := words(sample(t, "pod.yaml"))
-	_, wanted, _ := strings.Cut(words(s.run("env", "--global", "kubernetes", "--agent", agent).stdout), "env:")
+	_, wanted, _ := strings.Cut(words(s.run("env", "kubernetes", "--agent", agent).stdout), "env:")
 	wanted, _, _ = strings.Cut(wanted, " volumes:")
 	if !strings.Contains(pod, wanted) {
 		t.Errorf("pod.yaml has not: %s", wanted)

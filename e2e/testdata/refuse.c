@@ -9,7 +9,7 @@
 #include <sys/prctl.h>
 #include <unistd.h>
 
-#define MAX_CALLS 16
+#define MAX_CALLS 64
 
 int main(int argc, char **argv)
 {

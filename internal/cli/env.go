@@ -55,7 +55,7 @@ type dormantEnvironment struct {
 func newEnvCommand(e *environment) *cobra.Command {
 	v := &envFlags{}
 	cmd := &cobra.Command{
-		Use:   "env [flags]",
+		Use:   "env [flags] [PLACE]",
 		Short: "Print the environment variables that let clrprof attach record a service later",
 		Long: "Print the environment variables with which a .NET process loads clrprof's agent, and how to remove\n" +
 			"them. The process is not recorded until clrprof attach. Nothing is installed or changed.\n\n" +
@@ -65,17 +65,26 @@ func newEnvCommand(e *environment) *cobra.Command {
 			"With --lifetime, clrprof attach can also record in which generation objects die. Then the process\n" +
 			"has no background garbage collection, for its whole life: full collections stop all its threads.",
 		Example: "  eval \"$(clrprof env)\" && ./service\n" +
-			"  clrprof env --global systemd:shop.service\n" +
-			"  clrprof env --global systemd:shop.service --lifetime\n" +
+			"  clrprof env systemd:shop.service\n" +
+			"  clrprof env systemd:shop.service --lifetime\n" +
 			"  clrprof env --copy-agent " + agentFolder + "\n" +
-			"  clrprof env --global docker --libc musl\n" +
-			"  clrprof env --global kubernetes --shared /clrprof\n" +
+			"  clrprof env docker --libc musl\n" +
+			"  clrprof env kubernetes --shared /clrprof\n" +
 			"  clrprof env --json",
-		Args: arguments(0, 0),
-		RunE: func(*cobra.Command, []string) error { return v.run(e) },
+		Args:      arguments(0, 1),
+		ValidArgs: []string{envShell, envDocker, envKubernetes},
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if len(args) > 0 {
+				if cmd.Flags().Changed("global") {
+					return usage("a PLACE and --global say the same: give one of them")
+				}
+				v.global = args[0]
+			}
+			return v.run(e)
+		},
 	}
 	f := cmd.Flags()
-	f.StringVar(&v.global, "global", envShell, "for whom: "+strings.Join(envPlaces, ", "))
+	f.StringVar(&v.global, "global", envShell, "for whom, as PLACE: "+strings.Join(envPlaces, ", "))
 	f.StringVar(&v.shared, "shared", launch.DefaultDormant, "directory that the process and clrprof share, as the "+
 		"process sees it")
 	f.StringVar(&v.agent, "agent", "", "path of the agent, as the process sees it (default: for shell this user's "+
@@ -116,7 +125,7 @@ func (v *envFlags) run(e *environment) error {
 	place, unit, _ := strings.Cut(v.global, ":")
 	if !slices.Contains([]string{envShell, envSystemd, envDocker, envKubernetes}, place) ||
 		(place == envSystemd) != (unit != "") || strings.ContainsAny(unit, "/\n") {
-		return exit(exitUsage, report.Unknown("--global", v.global, envPlaces))
+		return exit(exitUsage, report.Unknown("PLACE", v.global, envPlaces))
 	}
 	if !filepath.IsAbs(v.shared) || strings.ContainsAny(v.shared, "\n\"") {
 		return usage("--shared %q: want an absolute path of a directory", v.shared)
