@@ -28,7 +28,7 @@ import (
 func TestDist(t *testing.T) {
 	dotnettest.NotQuick(t, "it makes two releases")
 	one := filepath.Join(t.TempDir(), "one")
-	makeRelease(t, "../..", one, nil)
+	makeRelease(t, "../..", one, []string{"PATH=" + withSDK(os.Getenv("PATH"))})
 	t.Run("Again", func(t *testing.T) { testAgain(t, one) })
 	for _, m := range compiled(t) {
 		t.Run("Archive/"+m.name, func(t *testing.T) { testArchive(t, one, m) })
@@ -38,12 +38,42 @@ func TestDist(t *testing.T) {
 	}
 	t.Run("Tool", func(t *testing.T) { testTool(t, one) })
 	t.Run("ToolOfOlderSDKs", func(t *testing.T) { testOlderTool(t, one) })
+	t.Run("ToolPackages", func(t *testing.T) { testToolPackages(t, one) })
+	t.Run("Integrations", func(t *testing.T) { testIntegrations(t, one) })
 	t.Run("Documents", func(t *testing.T) { testDocuments(t, one) })
 	t.Run("Statements", func(t *testing.T) { testStatements(t, one) })
 }
 
-// A release has so many files for each machine, and others: the .NET tool, the sources, the statement and the sums.
-const filesOfMachine, filesOfAll = 5, 4
+// A release has so many files for each machine, and others: two packages of the .NET tool, the sources, the statement and
+// the sums.
+const filesOfMachine, filesOfAll = 6, 5
+
+// files returns how many files a release of this machine has.
+func files(t *testing.T) int {
+	t.Helper()
+	n := len(compiled(t))*filesOfMachine + filesOfAll
+	if _, ok := sdk(); ok {
+		n += len(projects)
+	}
+	return n
+}
+
+// sdk returns the SDK of .NET that makes the packages of the integrations, if this machine has one.
+func sdk() (dotnettest.SDK, bool) {
+	in, err := dotnettest.Ensure(io.Discard)
+	if err != nil {
+		return dotnettest.SDK{}, false
+	}
+	return in.NewestSDK()
+}
+
+// withSDK returns a PATH with the SDK before what it has.
+func withSDK(path string) string {
+	if sdk, ok := sdk(); ok {
+		return sdk.Root + string(filepath.ListSeparator) + path
+	}
+	return path
+}
 
 // host is the machine of the tests that install and run something.
 var host = machines[0]
@@ -91,13 +121,13 @@ func testAgain(t *testing.T, one string) {
 		}
 	}
 	two := filepath.Join(t.TempDir(), "two")
-	env := []string{"UMASK=077", "TZ=Asia/Tokyo", "HOME=" + t.TempDir(), "PATH=" + without(t, "git", "npm", "npx", "node"),
+	env := []string{"UMASK=077", "TZ=Asia/Tokyo", "HOME=" + t.TempDir(), "PATH=" + withSDK(without(t, "git", "npm", "npx", "node")),
 		"GOENV=" + goEnv(t, "GOENV"), "GOMODCACHE=" + goEnv(t, "GOMODCACHE"), "GOCACHE=" + goEnv(t, "GOCACHE")}
 	if dotnettest.EveryRuntime() { // all is compiled again, too
 		env = append(env, "GOCACHE="+t.TempDir())
 	}
 	makeRelease(t, sources, two, env)
-	if first, second := names(t, one), names(t, two); !slices.Equal(first, second) || len(first) != len(compiled(t))*filesOfMachine+filesOfAll {
+	if first, second := names(t, one), names(t, two); !slices.Equal(first, second) || len(first) != files(t) {
 		t.Errorf("files:\n%v\n%v", first, second)
 	}
 	for _, name := range names(t, one) {

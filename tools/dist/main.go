@@ -1,7 +1,7 @@
 // Command dist makes what a release consists of, below bin/dist: an archive with one binary, packages for Debian, RPM
-// and Alpine, a .NET tool, the sources, a bill of materials, where it all comes from, and checksums. The same commit,
-// Go and gcc give the same bytes, wherever and whenever they are built. Usage, at the root of the repository, after the
-// agents were built ("make dist" does both):
+// and Alpine, a .NET tool, packages for programs and tests, the sources, a bill of materials, where it all comes from, and
+// checksums. The same commit, Go, gcc and SDK of .NET give the same bytes, wherever and whenever they are built. Usage, at
+// the root of the repository, after the agents were built ("make dist" does both):
 //
 //	go run ./tools/dist [-o FOLDER]
 package main
@@ -31,12 +31,15 @@ type machine struct {
 	notable string // what a visitor should know of the archives
 }
 
-// machines are all architectures. Each has files of its own, except that the one .NET tool has the binaries of all.
+// machines are all architectures. Each has files of its own.
 var machines = []machine{
 	{name: "x64", goarch: "amd64", level: "GOAMD64=v1"},
 	{name: "arm64", goarch: "arm64", level: "GOARM64=v8.0", prefix: "aarch64-linux-gnu-",
 		notable: "tried with an emulator only: docs/arm64.md"},
 }
+
+// stagePrefix begins the name of the folder for what a release is made of.
+const stagePrefix = "clrprof-dist-"
 
 // release is what is being made, and where.
 type release struct {
@@ -44,6 +47,7 @@ type release struct {
 	out     string    // folder of the results
 	stage   string    // folder of what the results are made of
 	targets []*target // one for each machine with compiled agents
+	sdk     string    // version of the SDK of .NET that built the packages of the integrations; empty without these
 }
 
 // target is the part of a release for one machine.
@@ -68,7 +72,7 @@ func run(out string) error {
 	if err != nil {
 		return err
 	}
-	stage, err := os.MkdirTemp("", "clrprof-dist-")
+	stage, err := os.MkdirTemp("", stagePrefix)
 	if err != nil {
 		return fmt.Errorf("making a folder: %w", err)
 	}
@@ -92,6 +96,15 @@ func run(out string) error {
 	if err := r.make(); err != nil {
 		return err
 	}
+	if r.sdk == "" {
+		notes = append(notes, "there are no packages of integrations: put dotnet, the SDK of .NET 8 or later, on the PATH "+
+			"and run `make dist` again")
+	}
+	return printResults(out, notes)
+}
+
+// printResults prints what was made, and what one should know of it.
+func printResults(out string, notes []string) error {
 	entries, err := os.ReadDir(out)
 	if err != nil {
 		return fmt.Errorf("listing %s: %w", out, err)
@@ -119,7 +132,7 @@ func empty(out string) error {
 		return fmt.Errorf("listing %s: %w", out, err)
 	}
 	for _, e := range entries {
-		if !e.Type().IsRegular() || e.Name() != checksumsName && !strings.HasPrefix(e.Name(), "clrprof") {
+		if !e.Type().IsRegular() || e.Name() != checksumsName && !strings.HasPrefix(strings.ToLower(e.Name()), "clrprof") {
 			return fmt.Errorf("%s has %s, which is no file of a release: choose a folder for releases alone", out, e.Name())
 		}
 	}
@@ -143,6 +156,7 @@ func (r *release) make() error {
 		do   func() error
 	}{
 		{"the .NET tool", r.dotnetTool},
+		{"the packages of integrations", r.integrationPackages},
 		{"the archive of sources", r.sourceArchive},
 		{"the provenance", r.provenance},
 		{"the checksums", r.checksums},

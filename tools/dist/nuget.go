@@ -9,22 +9,37 @@ import (
 	"io"
 	"maps"
 	"os"
+	"path"
 	"slices"
 	"strings"
+
+	"github.com/clrprof/clrprof/internal/capture/agentbin"
 )
 
 // launcher is where the program is that starts clrprof for older SDKs; "make hook" makes it of launcher/Launcher.cs.
 const launcher = "tools/dist/launcher/Clrprof.Launcher.dll"
 
-// ofManaged is the folder in the tool's package with what starts the binary for older SDKs. An SDK takes the newest
-// framework that it knows.
-const ofManaged = "tools/net8.0/any/"
+// Names of the tool's packages. The SDK of .NET 10 reads in the first one which package has the binary for its machine.
+// Older SDKs know nothing of that: for them one package has the binaries of all machines.
+const (
+	toolID    = "clrprof"
+	olderTool = toolID + ".any"
+)
+
+// toolID is the package with the binary for a machine alone.
+func (m machine) toolID() string { return toolID + ".linux-" + m.name }
+
+// Folders in the packages. An SDK takes the newest framework that it knows.
+const (
+	ofManaged = "tools/net8.0/any/"  // what starts the binary for older SDKs
+	ofPointer = "tools/net10.0/any/" // which package has the binary for which machine
+)
 
 // ofNative is the folder with the binary for a machine. An SDK takes the machine that is the nearest to its own; .NET
 // calls linux-x64 near to linux-musl-x64, too, and the binary needs no C library.
 func (m machine) ofNative() string { return "tools/net10.0/linux-" + m.name + "/" }
 
-// Settings of the tool for both. SDKs before 10 know only version 1, and only programs that dotnet runs.
+// Settings of the tool for each of them. SDKs before 10 know only version 1, and only programs that dotnet runs.
 const (
 	nativeSettings = `<?xml version="1.0" encoding="utf-8"?>
 <DotNetCliTool Version="2">
@@ -39,6 +54,18 @@ const (
     <Command Name="clrprof" EntryPoint="Clrprof.Launcher.dll" Runner="dotnet" />
   </Commands>
 </DotNetCliTool>
+`
+	pointerSettings = `<?xml version="1.0" encoding="utf-8"?>
+<DotNetCliTool Version="2">
+  <Commands>
+    <Command Name="clrprof" />
+  </Commands>
+  <RuntimeIdentifierPackages>
+%s  </RuntimeIdentifierPackages>
+</DotNetCliTool>
+`
+	// pointer is a line of it.
+	pointer = `    <RuntimeIdentifierPackage RuntimeIdentifier="%s" Id="%s" />
 `
 	// runtimeConfig has the launcher start quickly, on whichever .NET from 8 on there is.
 	runtimeConfig = `{
@@ -66,7 +93,7 @@ const (
 `
 	relationships = `<?xml version="1.0" encoding="utf-8"?>
 <Relationships xmlns="http://schemas.openxmlformats.org/package/2006/relationships">
-  <Relationship Type="http://schemas.microsoft.com/packaging/2010/07/manifest" Target="/clrprof.nuspec" Id="R1" />
+  <Relationship Type="http://schemas.microsoft.com/packaging/2010/07/manifest" Target="/%s.nuspec" Id="R1" />
 </Relationships>
 `
 )
@@ -80,53 +107,90 @@ call and its time.
     dotnet tool install -g clrprof
     clrprof run -- dotnet app.dll
 
-With the SDK of .NET 10, without installing it: ` + "`dnx clrprof run -- dotnet app.dll`" + `. Linux on x64 or arm64, glibc or
-musl. On arm64 it was tried with an emulator only.
+With the SDK of .NET 10, without installing it: ` + "`dnx clrprof run -- dotnet app.dll`" + `. With the SDKs of .NET 8 and 9 the
+package is ` + "`" + olderTool + "`" + `. Linux on x64 or arm64, glibc or musl. On arm64 it was tried with an emulator only.
 `
 
-// dotnetTool writes the NuGet package of the tool.
+// dotnetTool writes the NuGet packages of the tool.
 func (r *release) dotnetTool() error {
 	managed, err := os.ReadFile(launcher)
 	if err != nil {
 		return fmt.Errorf("reading the launcher: %w", err)
 	}
-	nuspec, err := r.nuspec()
+	older := []file{
+		{path: ofManaged + toolSettings, content: []byte(managedSettings)},
+		{path: ofManaged + "Clrprof.Launcher.dll", content: managed},
+		{path: ofManaged + "Clrprof.Launcher.runtimeconfig.json", content: []byte(runtimeConfig)},
+	}
+	// Without binaries the launcher says which package has them.
+	first := slices.Clone(older)
+	pointers := ""
+	for _, t := range r.targets {
+		native := []file{{path: t.ofNative() + toolSettings, content: []byte(nativeSettings)},
+			{path: t.ofNative() + "clrprof", content: t.binary, mode: 0o755}}
+		older = append(older, native...)
+		native = append(native, file{path: noticesName, content: notices(t.licences)})
+		if err := r.writePackage(t.toolID(), "DotnetToolRidPackage", native); err != nil {
+			return err
+		}
+		for _, l := range agentbin.Libraries() { // a name for each C library: the binary is for all
+			if l.Machine() == t.name {
+				pointers += fmt.Sprintf(pointer, l, t.toolID())
+			}
+		}
+	}
+	var all []file
+	for _, t := range r.targets {
+		all = append(all, t.licences...)
+	}
+	older = append(older, file{path: noticesName, content: notices(all)})
+	if err := r.writePackage(olderTool, "DotnetTool", older); err != nil {
+		return err
+	}
+	first = append(first, file{path: ofPointer + toolSettings, content: fmt.Appendf(nil, pointerSettings, pointers)})
+	return r.writePackage(toolID, "DotnetTool", first)
+}
+
+// Files in the tool's packages.
+const (
+	toolSettings = "DotnetToolSettings.xml"
+	noticesName  = "THIRD-PARTY-NOTICES.txt"
+)
+
+// writePackage writes a package of the tool, with what all of them have.
+func (r *release) writePackage(id, kind string, files []file) error {
+	nuspec, err := r.nuspec(id, kind)
 	if err != nil {
 		return err
 	}
+	return r.writeNuGet(id, nuspec, append([]file{{path: "README.md", content: []byte(toolReadme)}}, files...))
+}
+
+// writeNuGet writes a NuGet package: its manifest, the licence, and the files.
+func (r *release) writeNuGet(id string, nuspec []byte, files []file) error {
 	own, err := os.ReadFile("LICENSE")
 	if err != nil {
 		return fmt.Errorf("reading the licence: %w", err)
 	}
 	binaries := ""
-	for _, t := range r.targets {
-		binaries += fmt.Sprintf(contentType, t.ofNative()+"clrprof")
+	for _, f := range files {
+		if path.Ext(f.path) == "" {
+			binaries += fmt.Sprintf(contentType, f.path)
+		}
 	}
-	files := []file{
-		{path: "clrprof.nuspec", content: nuspec},
+	return r.writeZip(id+"."+r.version+".nupkg", append([]file{
+		{path: id + ".nuspec", content: nuspec},
 		{path: "[Content_Types].xml", content: fmt.Appendf(nil, contentTypes, binaries)},
-		{path: "_rels/.rels", content: []byte(relationships)},
-		{path: "README.md", content: []byte(toolReadme)},
+		{path: "_rels/.rels", content: fmt.Appendf(nil, relationships, id)},
 		{path: "LICENSE.txt", content: own},
-		{path: "THIRD-PARTY-NOTICES.txt", content: r.notices()},
-		{path: ofManaged + "DotnetToolSettings.xml", content: []byte(managedSettings)},
-		{path: ofManaged + "Clrprof.Launcher.dll", content: managed},
-		{path: ofManaged + "Clrprof.Launcher.runtimeconfig.json", content: []byte(runtimeConfig)},
-	}
-	for _, t := range r.targets {
-		files = append(files, file{path: t.ofNative() + "DotnetToolSettings.xml", content: []byte(nativeSettings)},
-			file{path: t.ofNative() + "clrprof", content: t.binary, mode: 0o755})
-	}
-	return r.writeZip("clrprof."+r.version+".nupkg", files)
+	}, files...))
 }
 
-// notices returns the licences of all that is in any of the binaries.
-func (r *release) notices() []byte {
+// notices returns licences as one text, each once.
+func notices(licences []file) []byte {
 	texts := map[string][]byte{}
-	for _, t := range r.targets {
-		for _, l := range t.licences {
-			texts[l.path] = l.content
-		}
+	for _, l := range licences {
+		texts[l.path] = l.content
 	}
 	var all bytes.Buffer
 	for _, path := range slices.Sorted(maps.Keys(texts)) {
@@ -136,8 +200,8 @@ func (r *release) notices() []byte {
 	return all.Bytes()
 }
 
-// nuspec returns the manifest of the package.
-func (r *release) nuspec() ([]byte, error) {
+// nuspec returns the manifest of a package of the tool.
+func (r *release) nuspec(id, kind string) ([]byte, error) {
 	type packageType struct {
 		Name string `xml:"name,attr"`
 	}
@@ -160,9 +224,9 @@ func (r *release) nuspec() ([]byte, error) {
 			Commit string `xml:"commit,attr"`
 		} `xml:"repository"`
 	}
-	m := metadata{ID: "clrprof", Version: r.version, Authors: "The clrprof authors", ProjectURL: homepage,
+	m := metadata{ID: id, Version: r.version, Authors: "The clrprof authors", ProjectURL: homepage,
 		Readme: "README.md", Description: description, Tags: "profiler allocations memory performance linux",
-		Types: []packageType{{"DotnetTool"}}}
+		Types: []packageType{{kind}}}
 	m.License.Type, m.License.Is = "expression", "MIT"
 	m.Repository.Type, m.Repository.URL, m.Repository.Commit = "git", homepage, r.commit
 	b, err := xml.MarshalIndent(struct {

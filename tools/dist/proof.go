@@ -109,6 +109,9 @@ func (r *release) provenance() error {
 		}
 		tools[t.prefix+"gcc"], _, _ = strings.Cut(compiler, "\n")
 	}
+	if r.sdk != "" {
+		tools["dotnet"] = r.sdk
+	}
 	sources := []digest{}
 	if !r.changed() {
 		sources = append(sources, digest{URI: "git+" + homepage + "@" + r.commit,

@@ -1,8 +1,12 @@
 package main
 
 import (
+	"archive/zip"
 	"bytes"
+	"encoding/xml"
+	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -35,7 +39,7 @@ func newFeed(t *testing.T, one string) *feed {
 	in, sdk := dotnettest.NeedSDK(t)
 	home := t.TempDir()
 	f := &feed{t: t, sdk: sdk, home: home, config: filepath.Join(home, "NuGet.Config")}
-	f.version = strings.TrimSuffix(strings.TrimPrefix(filepath.Base(named(t, one, ".nupkg")), "clrprof."), ".nupkg")
+	f.version = versionOf(t, one)
 	config := `<configuration><packageSources><clear /><add key="local" value="` + one + `" /></packageSources></configuration>`
 	source := filepath.Join(home, "Hello.cs")
 	if err := os.WriteFile(f.config, []byte(config), 0o644); err != nil {
@@ -61,9 +65,10 @@ func (f *feed) command(name string, args ...string) *exec.Cmd {
 	return cmd
 }
 
-func (f *feed) install(args ...string) (tool string) {
+// install has the user install a package of the tool.
+func (f *feed) install(id string, args ...string) (tool string) {
 	f.t.Helper()
-	cmd := f.command(f.sdk.Dotnet(), append([]string{"tool", "install", "-g", "clrprof", "--version", f.version,
+	cmd := f.command(f.sdk.Dotnet(), append([]string{"tool", "install", "-g", id, "--version", f.version,
 		"--configfile", f.config}, args...)...)
 	if out, err := cmd.CombinedOutput(); err != nil {
 		f.t.Fatalf("%v\n%s", err, out)
@@ -95,10 +100,17 @@ func (f *feed) records(name string, args ...string) {
 	}
 }
 
-// testTool: the SDK of .NET 10 installs the binary itself, and runs it without installing.
+// versionOf returns the version of a release.
+func versionOf(t *testing.T, one string) string {
+	t.Helper()
+	return strings.TrimSuffix(strings.TrimPrefix(filepath.Base(named(t, one, "-src.tar.gz")), "clrprof-"), "-src.tar.gz")
+}
+
+// testTool: the SDK of .NET 10 installs the binary itself, of the package for its machine alone, and runs it without
+// installing. Asked for what older SDKs take of this package, it gets a program that names the package for these.
 func testTool(t *testing.T, one string) {
 	f := newFeed(t, one)
-	tool := f.install()
+	tool := f.install(toolID)
 	binary, err := filepath.EvalSymlinks(tool)
 	if err != nil || !bytes.Equal(readFile(t, binary), untar(t, named(t, one, "-linux-x64.tar.gz"))["bin/clrprof"].content) {
 		t.Errorf("%s is not the binary: %v", tool, err)
@@ -106,6 +118,123 @@ func testTool(t *testing.T, one string) {
 	f.records(tool)
 	f.records(f.sdk.Dotnet(), "tool", "exec", "clrprof", "--yes", "--version", f.version, "--configfile", f.config, "--")
 	f.records(filepath.Join(f.sdk.Root, "dnx"), "clrprof", "--yes", "--version", f.version, "--configfile", f.config)
+	for _, m := range machines {
+		cached, err := filepath.Glob(filepath.Join(f.home, ".nuget/packages", m.toolID(), "*"))
+		if err != nil || len(cached) > 0 != (m == host) {
+			t.Errorf("for %s it has fetched %v: %v", m.name, cached, err)
+		}
+	}
+	older := newFeed(t, one)
+	cmd := older.command(older.install(toolID, "--framework", "net8.0"), "version")
+	out, _ := cmd.CombinedOutput()
+	if cmd.ProcessState.ExitCode() != 126 || !bytes.Contains(out, []byte("dotnet tool install -g "+olderTool)) {
+		t.Errorf("exit code %d: %s", cmd.ProcessState.ExitCode(), out)
+	}
+}
+
+// testToolPackages reads which package an SDK takes for a machine and its C library: the binary there is that of the
+// machine's archive. The package for older SDKs has all of them.
+func testToolPackages(t *testing.T, one string) {
+	unzip := func(id string) map[string][]byte {
+		return unzipped(t, filepath.Join(one, id+"."+versionOf(t, one)+".nupkg"))
+	}
+	var said struct {
+		Version  string `xml:",attr"`
+		Packages []struct {
+			RuntimeIdentifier string `xml:",attr"`
+			ID                string `xml:"Id,attr"`
+		} `xml:"RuntimeIdentifierPackages>RuntimeIdentifierPackage"`
+	}
+	if err := xml.Unmarshal(unzip(toolID)[ofPointer+toolSettings], &said); err != nil {
+		t.Fatal(err)
+	}
+	if said.Version != "2" || len(said.Packages) != 2*len(compiled(t)) {
+		t.Errorf("%+v", said)
+	}
+	all := unzip(olderTool)
+	for _, m := range compiled(t) {
+		binary := untar(t, named(t, one, "-linux-"+m.name+".tar.gz"))["bin/clrprof"].content
+		for _, rid := range []string{"linux-" + m.name, "linux-musl-" + m.name} {
+			at := slices.IndexFunc(said.Packages, func(p struct {
+				RuntimeIdentifier string `xml:",attr"`
+				ID                string `xml:"Id,attr"`
+			}) bool {
+				return p.RuntimeIdentifier == rid
+			})
+			if at < 0 || !bytes.Equal(unzip(said.Packages[at].ID)[m.ofNative()+"clrprof"], binary) {
+				t.Errorf("the package for %s of %+v has not its binary", rid, said.Packages)
+			}
+		}
+		if !bytes.Equal(all[m.ofNative()+"clrprof"], binary) {
+			t.Errorf("%s has another binary for %s", olderTool, m.name)
+		}
+	}
+}
+
+// unzipped returns the files of a NuGet package.
+func unzipped(t *testing.T, path string) map[string][]byte {
+	t.Helper()
+	r, err := zip.OpenReader(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	files := map[string][]byte{}
+	for _, f := range r.File {
+		if files[f.Name], err = unpack(f); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return files
+}
+
+// usesIntegrations is a project that takes all packages of integrations from a release.
+const usesIntegrations = `<Project Sdk="Microsoft.NET.Sdk">
+  <PropertyGroup>
+    <OutputType>Exe</OutputType><TargetFramework>net10.0</TargetFramework><NoWarn>NU1603</NoWarn>
+    <RestoreAdditionalProjectSources>%[1]s</RestoreAdditionalProjectSources>
+  </PropertyGroup>
+  <ItemGroup>
+    <PackageReference Include="Clrprof.Xunit" Version="[%[2]s]" />
+    <PackageReference Include="Clrprof.BenchmarkDotNet" Version="[%[2]s]" />
+  </ItemGroup>
+</Project>
+`
+
+// testIntegrations: a project builds with the packages of the release, of which one needs another, and runs. They name
+// the commit, and no folder of the machine that built them.
+func testIntegrations(t *testing.T, one string) {
+	f := newFeed(t, one)
+	p := filepath.Join(f.home, "user")
+	for name, text := range map[string]string{"User.csproj": fmt.Sprintf(usesIntegrations, one, f.version),
+		"Program.cs": `System.Console.WriteLine(Clrprof.Control.Profile.Mark("m") + " " +
+			typeof(Clrprof.Xunit.AllocationBudgetAttribute).Name + " " +
+			typeof(Clrprof.BenchmarkDotNet.ClrprofDiagnoserAttribute).Name);`} {
+		if err := errors.Join(os.MkdirAll(p, 0o755), os.WriteFile(filepath.Join(p, name), []byte(text), 0o644)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	cmd := f.command(f.sdk.Dotnet(), "run", "-c", "Release")
+	cmd.Dir = p
+	if out, err := cmd.CombinedOutput(); err != nil ||
+		!strings.HasSuffix(string(out), "NotPresent AllocationBudgetAttribute ClrprofDiagnoserAttribute\n") {
+		t.Errorf("%v\n%s", err, out)
+	}
+	for id, library := range map[string]string{"Clrprof.Control": "lib/netstandard2.0/", "Clrprof.Xunit": "lib/net8.0/",
+		"Clrprof.BenchmarkDotNet": "lib/net8.0/"} {
+		files := unzipped(t, filepath.Join(one, id+"."+f.version+".nupkg"))
+		dll := files[library+id+".dll"]
+		if !bytes.Contains(dll, []byte("/_/integrations/")) || bytes.Contains(dll, []byte(stagePrefix)) {
+			t.Errorf("%s names folders of the machine that built it", id)
+		}
+		if len(files[library+id+".xml"]) == 0 || len(files["README.md"]) == 0 || len(files["LICENSE.txt"]) == 0 {
+			t.Errorf("%s has %v", id, slices.Sorted(maps.Keys(files)))
+		}
+		if nuspec := files[id+".nuspec"]; !bytes.Contains(nuspec, []byte(`commit="`)) ||
+			!bytes.Contains(nuspec, []byte("<version>"+f.version+"</version>")) {
+			t.Errorf("%s", nuspec)
+		}
+	}
 }
 
 // testDocuments runs the commands that documents tell visitors, as one of them: in a folder with the files of a release.
@@ -145,8 +274,9 @@ func testDocuments(t *testing.T, one string) {
 // what its starter gave it, and what it ignores, is as if the binary had been started.
 func testOlderTool(t *testing.T, one string) {
 	f := newFeed(t, one)
-	tool := f.install("--framework", "net8.0")
-	native := filepath.Join(f.home, ".dotnet/tools/.store/clrprof", f.version, "clrprof", f.version, host.ofNative(), "clrprof")
+	tool := f.install(olderTool, "--framework", "net8.0")
+	native := filepath.Join(f.home, ".dotnet/tools/.store", olderTool, f.version, olderTool, f.version, host.ofNative(),
+		"clrprof")
 	if err := os.Chmod(native, 0o644); err != nil { // as NuGet leaves files in some versions
 		t.Fatal(err)
 	}

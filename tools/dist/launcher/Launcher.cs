@@ -23,8 +23,13 @@ internal static class Launcher
     private static int Main(string[] arguments)
     {
         string machine = RuntimeInformation.ProcessArchitecture.ToString().ToLowerInvariant();
-        string native = Path.GetFullPath(Path.Combine(AppContext.BaseDirectory, "..", "..", "net10.0", "linux-" + machine,
-            "clrprof"));
+        string binaries = Path.GetFullPath(Path.Combine(AppContext.BaseDirectory, "..", "..", "net10.0"));
+        if (Directory.Exists(Path.Combine(binaries, "any")))
+        {
+            return Fail("this package has no program for SDKs before .NET 10: install clrprof.any instead of it " +
+                "(dotnet tool uninstall -g clrprof; dotnet tool install -g clrprof.any)");
+        }
+        string native = Path.Combine(binaries, "linux-" + machine, "clrprof");
         if (!OperatingSystem.IsLinux() || !File.Exists(native))
         {
             return Fail("this package is for Linux on x64 or arm64, and this is " + RuntimeInformation.RuntimeIdentifier);
