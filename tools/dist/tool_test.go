@@ -4,9 +4,7 @@ import (
 	"archive/zip"
 	"bytes"
 	"encoding/xml"
-	"errors"
 	"fmt"
-	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -186,55 +184,6 @@ func unzipped(t *testing.T, path string) map[string][]byte {
 		}
 	}
 	return files
-}
-
-// usesIntegrations is a project that takes all packages of integrations from a release.
-const usesIntegrations = `<Project Sdk="Microsoft.NET.Sdk">
-  <PropertyGroup>
-    <OutputType>Exe</OutputType><TargetFramework>net10.0</TargetFramework><NoWarn>NU1603</NoWarn>
-    <RestoreAdditionalProjectSources>%[1]s</RestoreAdditionalProjectSources>
-  </PropertyGroup>
-  <ItemGroup>
-    <PackageReference Include="Clrprof.Xunit" Version="[%[2]s]" />
-    <PackageReference Include="Clrprof.BenchmarkDotNet" Version="[%[2]s]" />
-  </ItemGroup>
-</Project>
-`
-
-// testIntegrations: a project builds with the packages of the release, of which one needs another, and runs. They name
-// the commit, and no folder of the machine that built them.
-func testIntegrations(t *testing.T, one string) {
-	f := newFeed(t, one)
-	p := filepath.Join(f.home, "user")
-	for name, text := range map[string]string{"User.csproj": fmt.Sprintf(usesIntegrations, one, f.version),
-		"Program.cs": `System.Console.WriteLine(Clrprof.Control.Profile.Mark("m") + " " +
-			typeof(Clrprof.Xunit.AllocationBudgetAttribute).Name + " " +
-			typeof(Clrprof.BenchmarkDotNet.ClrprofDiagnoserAttribute).Name);`} {
-		if err := errors.Join(os.MkdirAll(p, 0o755), os.WriteFile(filepath.Join(p, name), []byte(text), 0o644)); err != nil {
-			t.Fatal(err)
-		}
-	}
-	cmd := f.command(f.sdk.Dotnet(), "run", "-c", "Release")
-	cmd.Dir = p
-	if out, err := cmd.CombinedOutput(); err != nil ||
-		!strings.HasSuffix(string(out), "NotPresent AllocationBudgetAttribute ClrprofDiagnoserAttribute\n") {
-		t.Errorf("%v\n%s", err, out)
-	}
-	for id, library := range map[string]string{"Clrprof.Control": "lib/netstandard2.0/", "Clrprof.Xunit": "lib/net8.0/",
-		"Clrprof.BenchmarkDotNet": "lib/net8.0/"} {
-		files := unzipped(t, filepath.Join(one, id+"."+f.version+".nupkg"))
-		dll := files[library+id+".dll"]
-		if !bytes.Contains(dll, []byte("/_/integrations/")) || bytes.Contains(dll, []byte(stagePrefix)) {
-			t.Errorf("%s names folders of the machine that built it", id)
-		}
-		if len(files[library+id+".xml"]) == 0 || len(files["README.md"]) == 0 || len(files["LICENSE.txt"]) == 0 {
-			t.Errorf("%s has %v", id, slices.Sorted(maps.Keys(files)))
-		}
-		if nuspec := files[id+".nuspec"]; !bytes.Contains(nuspec, []byte(`commit="`)) ||
-			!bytes.Contains(nuspec, []byte("<version>"+f.version+"</version>")) {
-			t.Errorf("%s", nuspec)
-		}
-	}
 }
 
 // testDocuments runs the commands that documents tell visitors, as one of them: in a folder with the files of a release.
