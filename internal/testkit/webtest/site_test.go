@@ -36,7 +36,8 @@ func TestSite(t *testing.T) {
 	server := httptest.NewServer(http.FileServer(http.Dir(out)))
 	t.Cleanup(server.Close)
 	b := Start(t)
-	pages := []string{"index.html", "docs/cli.html", "docs/session.html", "docs/tour.html"}
+	pages := []string{"index.html", "docs/cli.html", "docs/session.html", "docs/tour.html", "docs/comparison.html",
+		"docs/guides/README.html", "docs/guides/production.html"}
 	for _, look := range []struct {
 		width  int64
 		scheme string
@@ -56,6 +57,7 @@ func TestSite(t *testing.T) {
 		}
 	}
 	b.Do(chromedp.EmulateViewport(1280, 900))
+	b.guides(server.URL)
 	for _, address := range []string{server.URL, "file://" + out} {
 		b.Do(chromedp.Navigate(address + "/docs/tour.html"))
 		b.searches("retained snapshot", "docs/metrics.html#snapshots-of-the-heap")
@@ -64,6 +66,33 @@ func TestSite(t *testing.T) {
 		b.searches("exit codes", "docs/cli.html#exit-codes")
 		b.Do(chromedp.Navigate(Eval[string](b, `document.querySelector('#found a[href$="docs/cli.html#exit-codes"]').href`)))
 		b.Until(`document.querySelector(":target").textContent === "Exit codes"`)
+	}
+}
+
+// questions are those that the guides answer, as their page lists them.
+var questions = []string{"Find a leak", "Why is the GC busy?", "What does one request cost?",
+	"Make a loop allocation-free", "A budget in CI", "Compare two releases", "A slow test", "A slow start",
+	"A service in production"}
+
+// guides wants each question on the page of guides to lead to a page with that title, which shows commands.
+func (b *Browser) guides(site string) {
+	b.T.Helper()
+	const page = "/docs/guides/README.html"
+	for _, question := range questions {
+		b.Do(chromedp.Navigate(site + page))
+		b.Until(`document.querySelector("main h1")`)
+		to := Eval[string](b, fmt.Sprintf(`[...document.querySelectorAll("main li a")].find(a => a.textContent === %q)?.href ?? ""`,
+			question))
+		if to == "" {
+			b.T.Errorf("the page of guides does not list %q", question)
+			continue
+		}
+		b.Do(chromedp.Navigate(to))
+		b.Until(`document.querySelector("main h1")`)
+		title := Eval[string](b, `document.querySelector("main h1").textContent`)
+		if commands := Eval[int](b, `document.querySelectorAll("main pre").length`); title != question || commands == 0 {
+			b.T.Errorf("%s leads to %q, with %d blocks of commands", question, title, commands)
+		}
 	}
 }
 
