@@ -17,7 +17,7 @@ import (
 	"github.com/clrprof/clrprof/internal/testkit/dotnettest"
 )
 
-var updateGuides = flag.Bool("update", false, "write what commands print into docs/guides")
+var updateGuides = flag.Bool("update", false, "write what commands print into docs/guides and samples/README.md")
 
 // guides is where they are; the first one builds the samples that all of them use.
 const guides, firstGuide = "../docs/guides", "README.md"
@@ -41,21 +41,40 @@ func TestGuides(t *testing.T) {
 	}
 	first := filepath.Join(guides, firstGuide)
 	paths = append([]string{first}, slices.DeleteFunc(paths, func(p string) bool { return p == first })...)
-	home := t.TempDir()
+	env := guideEnv(sdk, t.TempDir())
 	for _, path := range paths {
 		ok := t.Run(strings.TrimSuffix(filepath.Base(path), ".md"), func(t *testing.T) {
-			env := sdk.Env(home, "NO_COLOR=1", "COLUMNS=100")
-			for i, kv := range env {
-				if rest, isPath := strings.CutPrefix(kv, "PATH="); isPath {
-					env[i] = "PATH=" + filepath.Dir(binary) + ":" + rest
-				}
-			}
 			playGuide(t, path, folder, env)
 		})
 		if !ok && path == first {
 			return
 		}
 	}
+}
+
+// guideEnv is the environment of a reader of guides, with clrprof on the PATH.
+func guideEnv(sdk dotnettest.SDK, home string) []string {
+	env := sdk.Env(home, "NO_COLOR=1", "COLUMNS=100")
+	for i, kv := range env {
+		if rest, isPath := strings.CutPrefix(kv, "PATH="); isPath {
+			env[i] = "PATH=" + filepath.Dir(binary) + ":" + rest
+		}
+	}
+	return env
+}
+
+// TestSamples runs the commands of samples/README.md as TestGuides runs those of guides.
+func TestSamples(t *testing.T) {
+	t.Parallel()
+	dotnettest.NotQuick(t, "it builds the samples, and has BenchmarkDotNet build its own")
+	_, sdk := dotnettest.NeedSDK(t)
+	folder := t.TempDir()
+	for _, name := range []string{"samples", "integrations"} {
+		if err := os.CopyFS(filepath.Join(folder, name), os.DirFS("../"+name)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	playGuide(t, "../samples/README.md", folder, guideEnv(sdk, t.TempDir()))
 }
 
 // playGuide runs the commands of a guide in a folder, and compares what they print, or writes it.

@@ -36,26 +36,26 @@ func declare(schema string) map[string]declaration {
 	out := map[string]declaration{}
 	var d *declaration
 	name := ""
+	at, from := 0, 0 // in the schema: the line, and the statement that it belongs to
 	for line := range strings.Lines(schema) {
+		start := at
+		at += len(line)
 		said, _, _ := strings.Cut(strings.TrimSpace(line), "--")
 		said = strings.TrimSpace(said)
 		switch {
 		case strings.HasPrefix(line, begin):
-			name, d = strings.Fields(line)[2], &declaration{}
+			name, d, from = strings.Fields(line)[2], &declaration{}, start
 		case d == nil:
 			continue
 		case strings.HasPrefix(said, key):
 			_, columns, _ := strings.Cut(said, "(")
 			d.key, _, _ = strings.Cut(columns, ")")
 		case strings.HasPrefix(line, ")"):
-			end, _, _ := strings.Cut(line, ";")
-			d.text += end + ";"
+			d.text = schema[from : start+strings.Index(line, ";")+1]
 			out[name], d = *d, nil
-			continue
 		default:
 			d.add(strings.Split(said, ","))
 		}
-		d.text += line
 	}
 	return out
 }
