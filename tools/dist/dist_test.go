@@ -232,8 +232,9 @@ func testStatements(t *testing.T, one string) {
 	}
 	// It does not name itself and the sums.
 	builder := statement.Predicate.RunDetails.Builder.Version
-	if len(statement.Subject) != len(compiled(t))*filesOfMachine+filesOfAll-2 || !strings.HasPrefix(builder["go"], "go1.") ||
-		!strings.Contains(builder["gcc"], "gcc") {
+	sdk, _ := sdk()
+	if len(statement.Subject) != files(t)-2 || !strings.HasPrefix(builder["go"], "go1.") ||
+		!strings.Contains(builder["gcc"], "gcc") || builder["dotnet"] != sdk.Version {
 		t.Errorf("%+v", statement)
 	}
 	for _, d := range statement.Predicate.BuildDefinition.ResolvedDependencies {
