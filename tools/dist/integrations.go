@@ -45,8 +45,8 @@ func dotnet(folder string, args ...string) (string, error) {
 	return string(out), nil
 }
 
-// integrationPackages writes the NuGet packages of the integrations. They are built in a folder of their own, whose path
-// is not in what is built. Without an SDK there are none.
+// integrationPackages writes the NuGet packages of the integrations. They are built in a folder of their own, whose
+// path is not in what is built. Without an SDK there are none.
 func (r *release) integrationPackages() error {
 	if !hasSDK() {
 		return nil
@@ -65,7 +65,8 @@ func (r *release) integrationPackages() error {
 		_, err := dotnet(folder, "pack", project, "--nologo", "-c", "Release", "-o", packed, "-p:Version="+r.version,
 			"-p:SourceRevisionId="+r.commit, "-p:PathMap="+folder+"=/_/"+integrations, "-p:RepositoryType=git",
 			"-p:RepositoryUrl="+homepage, "-p:RepositoryCommit="+r.commit, "-p:PackageProjectUrl="+homepage,
-			"-p:EnableSourceControlManagerQueries=false", "-p:NuGetAudit=false") // what a feed says today changes nothing
+			"-p:EnableSourceControlManagerQueries=false",
+			"-p:NuGetAudit=false") // what a feed says today changes nothing
 		if err != nil {
 			return fmt.Errorf("%s (a release without it: dotnet not on the PATH): %w", project, err)
 		}
@@ -92,7 +93,8 @@ func copyProjects(to string) error {
 		return fmt.Errorf("reading %s: %w", integrations, err)
 	}
 	for _, f := range files {
-		if slices.ContainsFunc(strings.Split(f.path, "/"), func(part string) bool { return part == "bin" || part == "obj" }) {
+		folders := strings.Split(f.path, "/")
+		if slices.Contains(folders, "bin") || slices.Contains(folders, "obj") {
 			continue
 		}
 		path := filepath.Join(to, filepath.FromSlash(f.path))

@@ -1,7 +1,7 @@
 // Command dist makes what a release consists of, below bin/dist: an archive with one binary, packages for Debian, RPM
-// and Alpine, a .NET tool, packages for programs and tests, the sources, a bill of materials, where it all comes from, and
-// checksums. The same commit, Go, gcc and SDK of .NET give the same bytes, wherever and whenever they are built. Usage, at
-// the root of the repository, after the agents were built ("make dist" does both):
+// and Alpine, a .NET tool, packages for programs and tests, the sources, a bill of materials, where it all comes from,
+// and checksums. The same commit, Go, gcc and SDK of .NET give the same bytes, wherever and whenever they are built.
+// Usage, at the root of the repository, after the agents were built ("make dist" does both):
 //
 //	go run ./tools/dist [-o FOLDER]
 package main
@@ -132,7 +132,8 @@ func empty(out string) error {
 		return fmt.Errorf("listing %s: %w", out, err)
 	}
 	for _, e := range entries {
-		if !e.Type().IsRegular() || e.Name() != checksumsName && !strings.HasPrefix(strings.ToLower(e.Name()), "clrprof") {
+		ours := e.Name() == checksumsName || strings.HasPrefix(strings.ToLower(e.Name()), "clrprof")
+		if !e.Type().IsRegular() || !ours {
 			return fmt.Errorf("%s has %s, which is no file of a release: choose a folder for releases alone", out, e.Name())
 		}
 	}
