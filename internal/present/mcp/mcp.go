@@ -17,6 +17,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"path/filepath"
+	"reflect"
 	"sync"
 	"time"
 
@@ -41,16 +42,20 @@ type Server struct {
 	mu       sync.Mutex // sessions have one reader
 	names    []string   // in the order in which they were added
 	sessions map[string]*session.Session
+	// the kinds of the arguments of each tool
+	arguments map[string]map[string]reflect.Kind
 
 	queryTime time.Duration
 }
 
 // New makes a server for sessions, which it does not close. version is that of clrprof.
 func New(version string, sessions []*session.Session) *Server {
-	s := &Server{sessions: map[string]*session.Session{}, queryTime: QueryTime}
+	s := &Server{sessions: map[string]*session.Session{}, queryTime: QueryTime,
+		arguments: map[string]map[string]reflect.Kind{}}
 	s.server = mcp.NewServer(&mcp.Implementation{Name: "clrprof", Title: "clrprof: an exact profiler for .NET",
 		Version: version},
 		&mcp.ServerOptions{Instructions: instructions})
+	s.server.AddReceivingMiddleware(s.fit)
 	for _, one := range sessions {
 		name := filepath.Base(one.Path())
 		if s.sessions[name] != nil {
@@ -97,6 +102,7 @@ func (s *Server) Serve(ctx context.Context, t mcp.Transport) error {
 
 // add adds a tool whose answer is JSON, or a text as it is.
 func add[In any](s *Server, name, description string, answer func(context.Context, In) (any, error)) {
+	s.arguments[name] = argumentsOf(reflect.TypeFor[In]())
 	readOnly := &mcp.ToolAnnotations{ReadOnlyHint: true, IdempotentHint: true}
 	mcp.AddTool(s.server, &mcp.Tool{Name: name, Description: description, Annotations: readOnly},
 		func(ctx context.Context, _ *mcp.CallToolRequest, in In) (*mcp.CallToolResult, any, error) {
