@@ -2,6 +2,7 @@ package web_test
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -31,6 +32,7 @@ type recording struct {
 	feed *live.Feed
 	now  q.Nanoseconds
 	sums live.Sums
+	mode string // "": everything
 }
 
 // record makes a recording of two functions and a type.
@@ -92,7 +94,7 @@ func (r *recording) work(last bool) {
 	}
 	save := live.Sums{Amount: q.Amount{Allocations: 1, Bytes: 24}}
 	all := r.sums.Add(save)
-	s := &live.State{Time: r.now, Mode: "memory,lifetime,time", Processes: 1, Threads: 3, Calls: true,
+	s := &live.State{Time: r.now, Mode: cmp.Or(r.mode, "memory,lifetime,time"), Processes: 1, Threads: 3, Calls: true,
 		Paused:    r.now == 500_000_000,
 		Functions: []live.Sums{{}, r.sums, save}, Types: []live.Sums{{}, {Amount: all.Amount}}}
 	if err := r.feed.Publish(s, last); err != nil {
@@ -249,6 +251,26 @@ func TestTooManyWatch(t *testing.T) {
 	})
 	if n != 1 {
 		t.Errorf("%d events, want one", n)
+	}
+}
+
+// TestLivePageModes: the page has no numbers of what is not recorded: no "calls 0" without --time.
+func TestLivePageModes(t *testing.T) {
+	chromium(t)
+	for mode, want := range map[string]string{"memory": "allocated", "time": "calls",
+		"memory,lifetime,time": "allocated calls"} {
+		r := record(t)
+		r.mode = mode
+		p := browse(t, r.served, r.at)
+		p.do(chromedp.Navigate(r.server.URL()))
+		<-r.feed.Wake()
+		r.work(false)
+		p.until(`document.querySelector(".live .now")`)
+		facts := eval[[]string](p, `["allocated", "calls"].filter(n => document.querySelector("[data-fact=" + n + "]"))`)
+		text := eval[string](p, `document.querySelector(".live").innerText.toLowerCase()`)
+		if got := strings.Join(facts, " "); got != want || mode == "memory" && strings.Contains(text, "calls") {
+			t.Errorf("%s: facts %q, want %q, in:\n%s", mode, got, want, text)
+		}
 	}
 }
 
