@@ -32,7 +32,7 @@ const (
 )
 
 // errJournal is wrapped by errors that say why the journal beside a session is not believed.
-var errJournal = fmt.Errorf("%w: a journal that is not believed", ErrCorrupt)
+var errJournal = fmt.Errorf("%w: the journal beside it cannot be trusted", ErrCorrupt)
 
 // journalPart is a header of a journal: records follow it.
 type journalPart struct {
@@ -111,7 +111,7 @@ func (j *journal) load(fileSize int64) (hot bool, err error) {
 	sector := int64(leastSector)
 	first, ok, err := j.part(0, sector)
 	if err == nil && ok && first.pageSize == 0 { // the journals of SQLite before 3.6 (2008) were so
-		err = fmt.Errorf("%w: %s is that of another program: copy the session without it", errJournal, j.f.Name())
+		err = fmt.Errorf("%w: %s was made by another program: copy the session without it", errJournal, j.f.Name())
 	}
 	if err != nil || !ok || !first.plausible() {
 		return false, err

@@ -116,10 +116,12 @@ var lossKinds = []lossKind{
 			"the process does nothing that is recorded",
 		advice: "Pause and resume less often."},
 	{reason: LossMarks,
-		why: "the program, or --mark-at, marked and paused so often that a sixteenth of the agent's memory limit " +
-			"(--memory-limit) was used up: later marks are missing, and later pauses were refused",
-		touches: "marks, and selections between them (--mark); what should have been paused is in all views",
-		advice:  "Mark and pause less often, or give the agent more memory (--memory-limit)."},
+		why: "there were so many marks and pauses, by the program or --mark-at, or cases of tests (--test-cases), that a " +
+			"sixteenth of the agent's memory limit (--memory-limit) was used up: later ones are missing, and later " +
+			"pauses were refused",
+		touches: "marks, and selections between them (--mark); cases of tests, of which the rows of their tests have all; " +
+			"what should have been paused is in all views",
+		advice: "Mark and pause less often, or give the agent more memory (--memory-limit)."},
 	{reason: LossNotLimited,
 		why: "no probe could be put into a function of --record-inside, --record-outside, --start-at and so on, or " +
 			"the process runs on .NET Core 3.1: the function did not change what is recorded",

@@ -244,7 +244,7 @@ func (h header) check(f *file) error {
 	case h.format < 1 || h.pageSize == 0 || f.size < h.pageSize:
 		return fmt.Errorf("%w: its first page is broken", ErrCorrupt)
 	case f.journal != nil && f.journal.pageSize != h.pageSize:
-		return fmt.Errorf("%w: %s is that of another file: copy the session without it", errJournal, f.journal.f.Name())
+		return fmt.Errorf("%w: %s belongs to another file: copy the session without it", errJournal, f.journal.f.Name())
 	case h.pages*h.pageSize > f.size: // SQLite takes a last page that was cut for one that ends with zeros
 		return truncated(f.size, h.pages*h.pageSize)
 	}
