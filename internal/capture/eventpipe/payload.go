@@ -7,7 +7,7 @@ import (
 // definition describes an event.
 type definition struct {
 	provider, name string
-	id             uint32
+	id, version    uint32
 	fields         []field // nil: the runtime does not say
 }
 
@@ -52,7 +52,9 @@ func (s *Stream) define(b []byte) error {
 	id := d.uint32()
 	def := &definition{provider: d.text(), id: d.uint32()}
 	def.name = d.text()
-	d.skip(8 + 4 + 4) // keywords, version, level
+	d.skip(8) // keywords
+	def.version = d.uint32()
+	d.skip(4) // level
 	fields, ok := readFields(&d, 0)
 	if d.failed || !ok {
 		return fmt.Errorf("%w: the description of event %q of %q", ErrFormat, def.name, def.provider)

@@ -26,7 +26,10 @@ type Event struct {
 	Provider string
 	Name     string // as the program named it, "" for the runtime's own
 	ID       uint32
+	Version  uint32
 	Time     quantity.Nanoseconds // of the clock MONOTONIC
+	Thread   uint64               // the operating system's id of the thread that wrote it
+	Stack    []byte               // return addresses, the innermost first: see Addresses. Nil: none, or not asked for
 	fields   []field
 	payload  []byte
 }
@@ -44,6 +47,8 @@ type Stream struct {
 	lost     uint64
 	sequence map[uint64]uint32 // of each thread's last event
 	clock    clock
+	head     Head
+	stacks   *stacks // nil: nobody asked for them
 }
 
 // clock makes nanoseconds of a stream's ticks.
@@ -199,7 +204,7 @@ func (s *Stream) trace(version uint32) error {
 	if version != traceVersion || s.clock.frequency == 0 {
 		return fmt.Errorf("%w: it has version %d and %d ticks a second", ErrFormat, version, s.clock.frequency)
 	}
-	return nil
+	return s.readHead(b[:])
 }
 
 // sized reads an object that says how long it is, and is padded to begin at a multiple of 4.
@@ -224,9 +229,12 @@ func (s *Stream) sized(name string) error {
 		s.events = name == "EventBlock"
 		return s.beginBlock(body)
 	case "SPBlock":
+		s.stacks.forget()
 		return s.sequencePoint(body)
+	case "StackBlock":
+		return s.stacks.add(body)
 	}
-	return nil // stacks, and what later versions have
+	return nil // what later versions have
 }
 
 // beginBlock begins to read a block of events or definitions.
@@ -333,8 +341,9 @@ func (s *Stream) event(payload []byte) (*Event, error) {
 		}
 		s.sequence[h.captureThread] = max(h.sequence, last)
 	}
-	return &Event{Provider: def.provider, Name: def.name, ID: def.id, Time: s.clock.nanoseconds(h.time),
-		fields: def.fields, payload: payload}, nil
+	return &Event{Provider: def.provider, Name: def.name, ID: def.id, Version: def.version,
+		Time: s.clock.nanoseconds(h.time), Thread: h.threadID, Stack: s.stacks.of(h.stack), fields: def.fields,
+		payload: payload}, nil
 }
 
 // nanoseconds converts ticks, which are nanoseconds on Linux.
