@@ -92,7 +92,7 @@ func newFailed(rec *recording.Process, name string, start quantity.Nanoseconds) 
 	name = "(unknown)"
 	exe, err := os.Readlink(fmt.Sprintf("/proc/%d/exe", pid))
 	if err == nil {
-		name = processName(exe, nil)
+		name = recording.ProgramName(exe, nil)
 	} else {
 		exe = "" // it has ended
 	}

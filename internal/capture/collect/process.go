@@ -373,25 +373,12 @@ func alive(pid int) bool {
 	return len(fields) > 0 && fields[proc.FieldState] != "Z" && fields[proc.FieldState] != "X"
 }
 
-// name is what the program calls its process, or what processName makes of how it was started.
+// name is what the program calls its process, or what recording.ProgramName makes of how it was started.
 func (p *process) name() string {
 	if p.named != "" {
 		return p.named
 	}
-	return processName(p.exe, p.arguments)
-}
-
-// processName is the managed program's name: App for `dotnet [exec] [options] App.dll`, else the executable's.
-func processName(exe string, arguments []string) string {
-	base := filepath.Base(exe)
-	if base == "dotnet" {
-		for _, a := range arguments[min(1, len(arguments)):] {
-			if strings.HasSuffix(a, ".dll") {
-				return strings.TrimSuffix(filepath.Base(a), ".dll")
-			}
-		}
-	}
-	return base
+	return recording.ProgramName(p.exe, p.arguments)
 }
 
 // sitesAtOnce is how many sites are read before the recording gets what they have counted: what was read stays in

@@ -13,6 +13,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/clrprof/clrprof/internal/capture/proc"
+	"github.com/clrprof/clrprof/internal/capture/recording"
 	"github.com/clrprof/clrprof/internal/capture/running"
 	"github.com/clrprof/clrprof/internal/quantity"
 	"github.com/clrprof/clrprof/internal/session"
@@ -219,8 +220,8 @@ func (r *Recorder) addUnseen(last bool) error {
 		begin := max(0, u.begin-asleep()-clockOffset()-r.start)
 		name := fmt.Sprintf("%d-%x (unseen)", u.pid, u.begin) // no file has it
 		r.failed[name] = &failed{rec: r.rec.NewProcess(), reason: u.reason, row: session.Process{PID: int64(u.pid),
-			Name: processName(u.exe, u.arguments), Path: u.exe, Arguments: string(arguments), Begin: begin, End: begin,
-			EndState: session.EndRunning}}
+			Name: recording.ProgramName(u.exe, u.arguments), Path: u.exe, Arguments: string(arguments),
+			Begin: begin, End: begin, EndState: session.EndRunning}}
 		r.failures = append(r.failures, name)
 	}
 	return nil

@@ -236,6 +236,18 @@ func (p *Process) WriteGCs(all Lifetime) error {
 		}
 		l.leftOut = out
 	}
+	if err := p.WriteCollections(); err != nil {
+		return err
+	}
+	if err := p.writeEnding(&all); err != nil {
+		return err
+	}
+	return l.changes.write(p)
+}
+
+// WriteCollections writes collections that are new: all that there is of them where objects were not followed.
+func (p *Process) WriteCollections() error {
+	l, w := &p.lifetime, p.recording.w
 	if err := w.InsertGCs(l.newGCs); err != nil {
 		return err
 	}
@@ -252,10 +264,7 @@ func (p *Process) WriteGCs(all Lifetime) error {
 		return err
 	}
 	l.newGCs, l.newGenerations, l.newDetails, l.newHeaps, l.newCallers = nil, nil, nil, nil, nil
-	if err := p.writeEnding(&all); err != nil {
-		return err
-	}
-	return l.changes.write(p)
+	return nil
 }
 
 // writeEnding writes when the process began to end, and what it freed from then on. Until it has ended, that may not be
