@@ -162,7 +162,7 @@ func newRoot(e *environment) *cobra.Command {
 		return cmd.Help()
 	}
 	root.AddCommand(newRunCommand(e), newAttachCommand(e), newEnvCommand(e), newTopCommand(e), newListCommand(e),
-		newRecoverCommand(e), newReportCommand(e),
+		newRecoverCommand(e), newImportCommand(e), newReportCommand(e),
 		newViewCommand(e), newDiffCommand(e), newExportCommand(e), newRedactCommand(e), newBudgetCommand(e),
 		newSQLCommand(e),
 		newCheckCommand(e), newVersionCommand(e))

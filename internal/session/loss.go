@@ -32,6 +32,7 @@ const (
 	LossMeterCallbacks   = "meter_callbacks"
 	LossTrace            = "trace_lost"
 	LossSamples          = "samples_lost"
+	LossFileEvents       = "file_events_lost"
 
 	LossDamaged          = "damaged"
 	LossDamagedTimes     = "damaged_times"

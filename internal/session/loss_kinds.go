@@ -174,6 +174,13 @@ var lossKinds = []lossKind{
 			"stood for, where that is known",
 		advice: "Give the agent more memory (--memory-limit), or attach for a shorter time."},
 
+	{reason: LossFileEvents, missing: true,
+		why: "the imported file lacks events, because the runtime had no room for them or the file ends in the middle, " +
+			"or they could not be read",
+		touches: "all views: estimates are too small, collections are missing or their pauses too short, or functions " +
+			"have no name",
+		advice: "Record with a larger buffer (dotnet-trace collect --buffersize), and let dotnet-trace end by itself."},
+
 	{reason: LossDamaged, missing: true,
 		why: "records of what the process's agent wrote are damaged: clrprof recover left them out, or what in them " +
 			"cannot be right",

@@ -26,12 +26,15 @@ const (
 	KeyNote      = "note"              // a remark for the reader, one line
 	KeyRedacted  = "redacted"          // version of clrprof that replaced texts in it; absent: nobody did
 	KeySuspended = "suspended_ns"      // the machine slept for so long during the recording; absent if it did not
-	KeyObjects   = "objects"           // which objects are counted: ObjectsLarge; absent: all
+	KeyObjects   = "objects"           // which objects are counted: ObjectsLarge, ObjectsSampled (none); absent: all
 )
 
 // ObjectsLarge is the value of KeyObjects for a process that was started without the agent: objects on the large object
 // heap, which are those of 85,000 bytes and more. The others may be sampled: Process.Sampler.
 const ObjectsLarge = "large"
+
+// ObjectsSampled is the value of KeyObjects for what was imported from a file that has samples of all objects.
+const ObjectsSampled = "sampled"
 
 // Samplers: how the runtime chooses the objects of which it tells.
 const (

@@ -7,6 +7,7 @@ const (
 	EndExited  = "exited"  // the runtime shut down
 	EndDied    = "died"    // ended without the runtime's shutdown: killed, crashed
 	EndRunning = "running" // was still running when the recording ended
+	EndUnknown = "unknown" // was imported from a file that does not say
 )
 
 // Process is a row of the table process.

@@ -41,6 +41,7 @@ type context struct {
 	awaits    map[session.FunctionID]*session.FunctionAwait // of async methods that waited
 	counters  counterColumns
 	raw       bool // elapsed times are shown with what the probes added
+	imported  bool // another tool recorded it: what it does not have, nobody counted
 	late      bool // the process was started without the agent: what it had before is not known
 	processes rows[session.ProcessID, session.Process]
 	threads   rows[session.ThreadID, session.Thread]
@@ -88,6 +89,7 @@ func newContext(src *analysis.Source, raw bool) (*context, error) {
 	if err != nil {
 		return nil, err
 	}
+	c.imported = info[session.KeyObjects] == session.ObjectsSampled
 	c.late = info[session.KeyObjects] == session.ObjectsLarge
 	sets, err := s.ThreadSets()
 	if err != nil {

@@ -166,6 +166,10 @@ func Describe(key string) string {
 	if s := descriptions[key]; s != "" {
 		return s
 	}
+	if key == "heap_size_bytes" {
+		return "Memory of the heap when the collection ended, with what was free between objects; of imported files, where " +
+			"the two are not known apart."
+	}
 	if generation, ok := strings.CutSuffix(key, "heap_free_bytes"); ok {
 		where := "of the heap"
 		if at := slices.Index(endKeys[:], strings.TrimSuffix(generation, "_")); at >= 0 {

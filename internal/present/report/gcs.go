@@ -18,13 +18,22 @@ var gcsView = View{
 	columns: keys("number process_id process_name generation induced at_ns pause_ns agent_ns finalizable " +
 		"before_objects before_bytes dead_objects dead_bytes survived_objects survived_bytes promoted_objects " +
 		"promoted_bytes pinned heap_before_objects heap_before_bytes heap_after_objects heap_after_bytes " +
-		"heap_free_bytes from source_file line_begin"),
+		"heap_size_bytes heap_free_bytes from source_file line_begin"),
 	places: true,
 	text: keys("number generation at_ns pause_ns before_bytes dead_bytes survived_bytes chart pause_chart " +
 		"heap_after_bytes heap_free_bytes promoted_bytes pinned induced finalizable agent_ns from"),
 	sort:     "at_ns",
+	adapt:    adaptGCs,
 	build:    buildGCs,
 	optional: keys(gcGenerationKeys()),
+}
+
+// adaptGCs leaves out of text what an imported file does not say.
+func adaptGCs(c *context, v View) View {
+	if c.imported {
+		v.text = keys("number generation at_ns pause_ns pause_chart heap_size_bytes pinned induced finalizable")
+	}
+	return v
 }
 
 // gcRow is a garbage collection.
@@ -35,6 +44,7 @@ type gcRow struct {
 	heaps                  [session.Generations]session.GCHeap
 	heap                   session.GCHeap // of all generations together
 	known                  bool           // of heaps and pinned
+	followed               bool           // objects were: otherwise how many there were is not known
 	pinned                 q.Count
 	longest                q.Nanoseconds
 	largest                q.Bytes
@@ -69,10 +79,13 @@ func gcHeapColumns() []Column {
 			return Cell{Number: value(g), Empty: !g.known}
 		})}
 	}
-	out := []Column{column("pinned", "Pinned", Count, func(g *gcRow) int64 { return int64(g.pinned) })}
+	out := []Column{column("pinned", "Pinned", Count, func(g *gcRow) int64 { return int64(g.pinned) }),
+		{Key: "heap_size_bytes", Title: "Heap size", Kind: Bytes, cell: gcCell(func(c *context, g *gcRow) Cell {
+			return Cell{Number: int64(g.heap.Extent), Empty: g.heap.Extent == 0 || !c.imported}
+		})}}
 	for _, part := range heapParts {
 		ofHeap := func(g *gcRow, i int) q.Amount { return part.of(&g.heaps[i]) }
-		known := func(g *gcRow) bool { return g.known }
+		known := func(g *gcRow) bool { return g.known && g.followed }
 		out = append(out, gcAmounts(part.key, part.title, allGenerations, known, ofHeap)...)
 		for i := range session.Generations {
 			out = append(out, gcAmounts(endKeys[i]+"_"+part.key, endTitles[i]+" "+strings.ToLower(part.title), []int{i},
@@ -99,7 +112,7 @@ func gcHeapColumns() []Column {
 // freeBytes is what was free between the objects of a generation, or of several, when a collection ended, if that is
 // known.
 func (c *context) freeBytes(h *session.GCHeap) (q.Bytes, bool) {
-	return max(0, h.Extent-h.After.Bytes), h.Extent != 0 && !c.late
+	return max(0, h.Extent-h.After.Bytes), h.Extent != 0 && !c.late && !c.imported
 }
 
 // gcGenerationKeys are the keys of the columns of single generations.
@@ -182,7 +195,9 @@ func gcColumns() []Column {
 		}),
 		column("at_ns", "At", Time, func(g *gcRow) int64 { return int64(g.Begin) }),
 		column("pause_ns", "Pause", Duration, func(g *gcRow) int64 { return int64(g.Pause) }),
-		column("agent_ns", "Agent's part", Duration, func(g *gcRow) int64 { return int64(g.Agent) }),
+		{Key: "agent_ns", Title: "Agent's part", Kind: Duration, cell: gcCell(func(c *context, g *gcRow) Cell {
+			return Cell{Number: int64(g.Agent), Empty: c.imported}
+		})},
 		column("finalizable", "Finalizable", Count, func(g *gcRow) int64 { return int64(g.Finalizable) }),
 		{Key: "chart", Title: "Survived █ dead ░", Kind: Text, Drawn: true,
 			cell: gcCell(func(_ *context, g *gcRow) Cell { return textCell(g.chart()) })},
@@ -191,15 +206,15 @@ func gcColumns() []Column {
 		})},
 	}
 	for _, part := range gcParts {
-		always := func(*gcRow) bool { return true }
+		followed := func(g *gcRow) bool { return g.followed }
 		value := func(g *gcRow, i int) q.Amount {
 			x := &g.generations[i]
 			return part.of(x.Before, x.Dead, x.Promoted)
 		}
-		out = append(out, gcAmounts(part.key, part.title, allGenerations, always, value)...)
+		out = append(out, gcAmounts(part.key, part.title, allGenerations, followed, value)...)
 		for i := range session.Generations {
 			out = append(out, gcAmounts(endKeys[i]+"_"+part.key, endTitles[i]+" "+strings.ToLower(part.title), []int{i},
-				always, value)...)
+				followed, value)...)
 		}
 	}
 	return append(out, gcHeapColumns()...)
@@ -233,14 +248,16 @@ func (g *gcRow) chart() string {
 // gcRows returns the collections that the filter lets through.
 func (c *context) gcRows() ([]gcRow, error) {
 	s := c.source.Session()
-	if rows, err := s.ProcessLifetimes(); err != nil || len(rows) == 0 {
-		if err == nil {
-			_, err = c.source.Lifetimes() // says that there are none
-		}
+	followed, err := s.ProcessLifetimes()
+	if err != nil {
 		return nil, err
 	}
 	all, err := s.GCs()
 	if err != nil {
+		return nil, err
+	}
+	if len(followed) == 0 && len(all) == 0 {
+		_, err := c.source.Lifetimes() // says that there are none
 		return nil, err
 	}
 	generations, err := s.GCGenerations()
@@ -255,7 +272,7 @@ func (c *context) gcRows() ([]gcRow, error) {
 			continue
 		}
 		at[g.ID] = len(out)
-		out = append(out, gcRow{GC: g})
+		out = append(out, gcRow{GC: g, followed: len(followed) > 0})
 	}
 	for _, g := range generations {
 		i, wanted := at[g.GC]
@@ -319,8 +336,12 @@ func buildGCs(b *builder) error {
 		at := callers[list[i].ID]
 		rows[i].from, rows[i].function, rows[i].line = at, at.Function, at.Line
 	}
-	b.note(NoteBackground)
-	b.note(NoteGCs)
+	if b.imported {
+		b.note(NoteImportedGCs)
+	} else {
+		b.note(NoteBackground)
+		b.note(NoteGCs)
+	}
 	if b.source.Selection().Divides() {
 		b.note(NoteWholeGCs)
 	}

@@ -61,6 +61,7 @@ const (
 	NoteSums               NoteKind = "sums"                // what rows are grouped by
 	NoteGCs                NoteKind = "gcs"                 // what the columns of collections are
 	NoteSpan               NoteKind = "span"                // what the living of a span are
+	NoteImportedGCs        NoteKind = "imported-gcs"        // what the columns of imported collections are
 	NoteBackground         NoteKind = "background"          // collections were not in the background
 	NoteWholeGCs           NoteKind = "whole-gcs"           // collections are of no part of a process
 	NoteAwaitsNoThread     NoteKind = "awaits-no-thread"    // how long async methods awaited in all
@@ -74,6 +75,7 @@ const (
 	NoteNotProbed          NoteKind = "not-probed"          // a function, and why it has no probes
 	NoteSampled            NoteKind = "sampled"             // small objects were sampled: by which session.Sampler
 	NoteLargeObjects       NoteKind = "large-objects"       // of objects, only large ones were recorded
+	NoteImported           NoteKind = "imported"            // by another tool: with which session.Sampler
 	NoteLateCalls          NoteKind = "late-calls"          // methods made at run time may have inlined functions
 	NoteInside             NoteKind = "inside"              // patterns; threads in them, how often, and how long
 	NoteOutside            NoteKind = "outside"             // the same

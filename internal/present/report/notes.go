@@ -64,12 +64,13 @@ func (c *context) readNotes() ([]Note, error) {
 // lateNotes say what the recording of a process that was started without the agent cannot have.
 func (c *context) lateNotes() []Note {
 	var out []Note
-	if !c.late {
-		return nil
-	}
 	switch {
+	case c.imported:
+		return c.sampledNotes(NoteImported)
+	case !c.late:
+		return nil
 	case c.hasMemory() && c.source.HasEstimates():
-		out = append(out, c.sampledNotes()...)
+		out = append(out, c.sampledNotes(NoteSampled)...)
 	case c.hasMemory():
 		out = append(out, note(NoteLargeObjects))
 	}
@@ -79,12 +80,12 @@ func (c *context) lateNotes() []Note {
 	return out
 }
 
-// sampledNotes say how small objects were sampled.
-func (c *context) sampledNotes() []Note {
+// sampledNotes say how objects were sampled, by a kind of note.
+func (c *context) sampledNotes(kind NoteKind) []Note {
 	var out []Note
 	for _, sampler := range []string{session.SamplerRandom, session.SamplerTicks} {
 		if slices.ContainsFunc(c.processes.list, func(p session.Process) bool { return p.Sampler == sampler }) {
-			out = append(out, note(NoteSampled, sampler))
+			out = append(out, note(kind, sampler))
 		}
 	}
 	return out

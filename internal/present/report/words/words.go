@@ -79,6 +79,8 @@ var sentences = map[report.NoteKind]string{
 	report.NoteSums: "By %s: each row sums up the rows below it.",
 	report.NoteGCs: "Before, dead and survived: in the generations that were collected; heap before and after: in all " +
 		"generations. Pauses include the agent's own work.",
+	report.NoteImportedGCs: "Heap size: objects and what is free between them, at the end. Pauses of a collection in the background " +
+		"are all of its stops together.",
 	report.NoteSpan: "Alive: born minus died in this span; more objects can have died than were born.",
 	report.NoteBackground: "Background GC was off during the run: the runtime turns it off when it reports what " +
 		"its collections do.",
@@ -91,6 +93,8 @@ var sentences = map[report.NoteKind]string{
 	report.NotePausedThreads:   "Paused: for a part of the run, nothing was recorded of %s.",
 	report.NoteSampled: "Numbers with ≈ are estimates by samples, since the process was started without clrprof: %s. Objects of " +
 		"85,000 bytes and more are counted. Rows with fewer than 10 samples have no number; --format json has the intervals of 95 %%.",
+	report.NoteImported: "Imported: all numbers of objects are estimates by samples (≈): %s. What became of objects, calls and times " +
+		"are not in the file. Rows with fewer than 10 samples have no number; --format json has the intervals of 95 %%.",
 	report.NoteLargeObjects: "Only objects of 85,000 bytes and more are counted: the process was started without clrprof, and .NET " +
 		"reports smaller ones only if asked to at the start (clrprof run, clrprof env).",
 	report.NoteLateCalls: "Calls from methods that were made at run time before the attach (dynamic methods, compiled expressions) " +
@@ -207,7 +211,7 @@ var sentences = map[report.NoteKind]string{
 // samplers say how objects were sampled, by session.SamplerRandom and so on.
 var samplers = map[string]string{
 	session.SamplerRandom: "each byte had the same chance, 1 in 102,400 (AllocationSampled)",
-	session.SamplerTicks: "an object about every 100 KB (AllocationTick of .NET 8 and 9), with which a program that " +
+	session.SamplerTicks: "an object about every 100 KB (AllocationTick), with which a program that " +
 		"repeats itself can be in step, so that a share is wrong by a third, beyond its interval",
 }
 
@@ -274,7 +278,7 @@ func sentence(n report.Note) string {
 	case report.FindingAllocations:
 		return fmt.Sprintf("%s of all bytes are of type %s, made by %s%s.", n.Facts[0], n.Facts[1], n.Facts[2],
 			stillAlive(n.Facts[3:]))
-	case report.NoteSampled:
+	case report.NoteSampled, report.NoteImported:
 		return fmt.Sprintf(sentences[n.Kind], samplers[n.Facts[0].(string)])
 	case report.NoteChosen:
 		return "Chosen by " + flags(n.Facts[0].(*report.Chosen)) + ": what is not recorded counts for its callers."
