@@ -16,11 +16,23 @@ using System.Threading.Tasks;
 
 static class Times
 {
+    [ThreadStatic]
+    static long before; // 0: nothing has begun
+
+    // Begin is where a function begins whose bytes the runtime counts: all that its thread allocates until Did.
+    public static void Begin() => before = GC.GetAllocatedBytesForCurrentThread();
+
     // What happened in the function that calls it: objects that a rule is about, or calls and waits.
     public static void Did(long n, [CallerMemberName] string of = "")
     {
+        long made = GC.GetAllocatedBytesForCurrentThread() - before;
         lock (typeof(Times))
+        {
             Console.WriteLine(of + " " + n);
+            if (before > 0)
+                Console.WriteLine(of + "-bytes " + made);
+            before = 0;
+        }
     }
 }
 
@@ -112,6 +124,7 @@ static class Deserved
 
     static void BoxingKeys1()
     {
+        Times.Begin();
         var all = new Dictionary<Key, int>(16) { [new Key { A = 1 }] = 1 };
         for (int i = 0; i < 20_000; i++)
             if (all.ContainsKey(new Key { A = 1 }))
@@ -121,6 +134,7 @@ static class Deserved
 
     static void BoxingKeys2()
     {
+        Times.Begin();
         var all = new HashSet<Key> { new Key { A = 1 } };
         for (int i = 0; i < 20_000; i++)
             if (all.Contains(new Key { A = 1 }))
@@ -130,6 +144,7 @@ static class Deserved
 
     static void BoxingKeys3()
     {
+        Times.Begin();
         var all = new Dictionary<Key, int>(16);
         for (int i = 0; i < 20_000; i++)
             all[new Key { A = i & 1 }] = i;
@@ -227,6 +242,7 @@ static class Deserved
 
     static void CollectionGrowth1() // 4, 8, … 2,048
     {
+        Times.Begin();
         for (int i = 0; i < 300; i++)
         {
             var list = new List<int>();
@@ -240,6 +256,7 @@ static class Deserved
     [MethodImpl(MethodImplOptions.NoOptimization)] // nor inlining
     static void CollectionGrowth2() // 7, 17, 37, 89, 197, 431, 919 and 1,931 buckets, and as many entries
     {
+        Times.Begin();
         for (int i = 0; i < 100; i++)
         {
             var all = new Dictionary<int, int>();
@@ -252,6 +269,7 @@ static class Deserved
 
     static void CollectionGrowth3() // 4, 8, … 2,048
     {
+        Times.Begin();
         for (int i = 0; i < 300; i++)
         {
             var all = new Stack<int>();
@@ -401,6 +419,7 @@ static class Deserved
 
     static void Linq1()
     {
+        Times.Begin();
         int[] all = { 1, 2, 3 };
         for (int i = 0; i < Often; i++)
             Sink.Kept = all.Where(x => x > 1).Select(x => x + 1);
@@ -409,6 +428,7 @@ static class Deserved
 
     static void Linq2()
     {
+        Times.Begin();
         var all = new List<int> { 3, 1, 2 };
         for (int i = 0; i < 2_000; i++)
             Sink.Kept = all.OrderBy(x => x).ToList();
@@ -417,6 +437,7 @@ static class Deserved
 
     static void Linq3()
     {
+        Times.Begin();
         var all = new HashSet<int> { 3, 1, 2 };
         for (int i = 0; i < 2_000; i++)
             foreach (var group in from x in all group x by x & 1)
@@ -580,6 +601,7 @@ static class Deserved
 
     static void Reflection1()
     {
+        Times.Begin();
         for (int i = 0; i < 4_000; i++)
             Sink.Kept = typeof(Breaks).GetMethods(BindingFlags.NonPublic | BindingFlags.Static);
         Times.Did(4_000);
@@ -589,6 +611,7 @@ static class Deserved
 
     static void Reflection2()
     {
+        Times.Begin();
         MethodInfo twice = typeof(Deserved).GetMethod("Twice");
         var arguments = new object[] { 1 };
         for (int i = 0; i < Often; i++)
@@ -598,6 +621,7 @@ static class Deserved
 
     static void Reflection3()
     {
+        Times.Begin();
         Type type = Sink.Text.Length == 3 ? typeof(Node) : typeof(Handle);
         for (int i = 0; i < Often; i++)
             Sink.Kept = Activator.CreateInstance(type);
@@ -664,6 +688,7 @@ static class Deserved
 
     static void StringFormat1()
     {
+        Times.Begin();
         object a = "a";
         for (int i = 0; i < Often; i++)
             Sink.Kept = string.Format("{0}-{1}", a, a);
@@ -672,6 +697,7 @@ static class Deserved
 
     static void StringFormat2()
     {
+        Times.Begin();
         object a = "a";
         for (int i = 0; i < Often; i++)
             Sink.Kept = $"{a,5}-{a}";
@@ -680,6 +706,7 @@ static class Deserved
 
     static void StringFormat3() // by a writer
     {
+        Times.Begin();
         object a = "a";
         var to = new StringWriter(new StringBuilder(4 * Often));
         for (int i = 0; i < Often; i++)
