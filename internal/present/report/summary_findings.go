@@ -415,7 +415,7 @@ func (s *Summary) findWaits(judged *broken) {
 		often := t.Voluntary >= leastWaits || t.Blocked >= longWait
 		return t.Blocked >= leastBlocked && often && isShare(t.Blocked, s.paidElapsed(), rules.LeastPercent) &&
 			!judged.waits[waitAt{t.From, t.Function}] && !s.waitsForEnd(t.From, t.Function) && !s.joins(t) &&
-			!s.isIdle(t)
+			!s.isIdle(t) && !s.waitsForOthers(t)
 	}
 	for _, r := range s.heaviest(func(t *q.Time) q.Nanoseconds { return t.Blocked }, plain) {
 		t := r.time.Exclusive

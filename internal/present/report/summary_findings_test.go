@@ -310,6 +310,50 @@ func TestWaitsForEnd(t *testing.T) {
 	}
 }
 
+// TestWaitsForOthers: a function that waits once, for most of the run, for what other threads do is no finding; one that
+// waits for less, again, or while nobody works, is.
+func TestWaitsForOthers(t *testing.T) {
+	for name, tt := range map[string]struct {
+		waits   q.Nanoseconds
+		times   int
+		works   q.Nanoseconds // another thread, recorded
+		finding bool
+	}{
+		"a build":      {800e6, 1, 800e6, false},
+		"nobody works": {800e6, 1, 0, true},
+		"not long":     {300e6, 1, 800e6, true},
+		"again":        {400e6, 2, 800e6, true},
+	} {
+		b := sessiontest.New()
+		b.Info[session.KeyMode] = session.ModeTime
+		b.Slices = []session.Slice{{ID: 1, End: 1_000_000_000}}
+		p := b.Process("Build", 600)
+		b.Timed(p, 8, 7)
+		app, core := b.Module(p, "Build.dll", true), b.Module(p, "System.Private.CoreLib.dll", false)
+		b.Modules[app-1].Origin = "project"
+		main := b.Function(app, "Build.Program.Main()", "/src/Program.cs", 10)
+		b.Functions[main-1].RawName = "Main"
+		execute, compile := b.Function(app, "Build.Submission.Execute()", "/src/Program.cs", 20),
+			b.Function(app, "Build.Worker.Compile()", "/src/Program.cs", 30)
+		one := b.Function(core, "System.Threading.WaitHandle.WaitOne()", "", 0)
+		b.Functions[one-1].RawType, b.Functions[one-1].RawName = "System.Threading.WaitHandle", "WaitOne"
+		run := b.Run(b.Thread(p, "main")).Call(0, main, sessiontest.Interval{})
+		for range tt.times {
+			run.Call(12, execute, sessiontest.Interval{Elapsed: 1000}).
+				Call(21, one, sessiontest.Interval{Elapsed: 1000}).
+				End(sessiontest.Interval{Elapsed: tt.waits, Slept: true}).End(sessiontest.Interval{Elapsed: 1000})
+		}
+		run.End(sessiontest.Interval{Elapsed: 1_000_000_000 - tt.waits*q.Nanoseconds(tt.times)})
+		if tt.works > 0 {
+			b.Run(b.Thread(p, "worker")).Call(0, compile, sessiontest.Interval{}).End(sessiontest.Interval{Elapsed: tt.works})
+		}
+		_, kinds := findings(t, readerOf(t, b))
+		if have := slices.Contains(kinds, FindingWait); have != tt.finding {
+			t.Errorf("%s: a finding about the wait: %v, want %v (%v)", name, have, tt.finding, kinds)
+		}
+	}
+}
+
 // TestFitTop: the more was recorded, the fewer rows the lists have; what was promoted in vain is listed if it is worth
 // a look.
 func TestFitTop(t *testing.T) {

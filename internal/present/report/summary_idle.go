@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/clrprof/clrprof/internal/analysis"
+	"github.com/clrprof/clrprof/internal/analysis/rules"
 	"github.com/clrprof/clrprof/internal/session"
 )
 
@@ -44,6 +45,27 @@ func (s *Summary) isIdle(t *analysis.UserTime) bool {
 	}
 	begun := s.calls[t.From.Function]
 	return t.Voluntary >= begun+max(idlePerBegin, begun/idleHalf) && s.beginsThreads(t.From.Function, mostBegins)
+}
+
+// mostOfRun: a wait for others all along is one part in so many of what its process ran, and they worked for as large a
+// part of it at least.
+const mostOfRun = 2
+
+// waitsForOthers reports whether a thread waits once, for most of the run, for what other threads do meanwhile, as the
+// function of a build that waits until it is done: where time goes is on the paths of those.
+func (s *Summary) waitsForOthers(t *analysis.UserTime) bool {
+	f := s.context.functions.get(t.Function)
+	waits := slices.Contains(waitsForItems[f.RawType], f.RawName) || rules.WaitsForThreads(f.RawType+"."+f.RawName)
+	process := s.context.functions.get(t.From.Function).Process
+	ran := s.context.span(process)
+	if !waits || s.calls[t.From.Function] != 1 || t.Voluntary >= leastWaits || t.Blocked < ran/mostOfRun ||
+		s.callsIn(t.From.Function, isRelease) {
+		return false
+	}
+	all, err := s.context.source.ProcessTimes()
+	return err == nil && slices.ContainsFunc(all, func(p session.ProcessTimeValue) bool {
+		return p.Process == process && p.Inclusive.Elapsed-ran >= t.Blocked/mostOfRun
+	})
 }
 
 // mostBegins is how many functions of the user a thread has called at most where it does what it began for: a lambda,

@@ -136,8 +136,8 @@ var sentences = map[report.NoteKind]string{
 	report.NoteNoRoots:   "For no collection here it is known why objects survived: see run --roots.",
 	report.NoteSurvived:  "What survived GC %d (generation %d, at %s), and why; survivors N shows another.",
 	report.NoteTypePaths: "↳ the path on which the largest part of a type was created; types NAME, or --depth, shows all paths.",
-	report.NoteWaitsForEnd: "%s of the blocked time is waiting for the end of Main, or for a stop of the program: " +
-		"the list of waits does not have it.",
+	report.NoteWaitsForEnd: "%s of the blocked time is waiting for the end of Main, for a stop of the program, " +
+		"or once, all along, for what other threads do: the list of waits does not have it.",
 	report.NoteIdle: "%s of the blocked time is of threads that wait for something to do, most of it in %s: the list of " +
 		"waits does not have it.",
 	report.NoteAlive: "Alive are the objects that could still be reached when clrprof collected once more at the end. " +
