@@ -3,6 +3,7 @@ package report
 import (
 	"cmp"
 	"iter"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -171,6 +172,9 @@ func newCallIndex(calls []call) *callIndex {
 	return x
 }
 
+// endsWithLine is a name with a line behind it, as text has those of lambdas.
+var endsWithLine = regexp.MustCompile(` \S+:\d+$`)
+
 // matching returns the rows of the functions that a name means.
 func (b *builder) matching(name string) ([]Row, error) {
 	named, err := b.namedFunctions()
@@ -192,8 +196,8 @@ func (b *builder) matching(name string) ([]Row, error) {
 		ids = append(ids, functions[i].id)
 	}
 	shown := b.functionName
-	if strings.Contains(name, " λ") {
-		shown = b.shortFunctionName // as text has it
+	if strings.Contains(name, " λ") || strings.Contains(name, "<lambda #") && endsWithLine.MatchString(name) {
+		shown = b.rowFunctionName // as text has it
 	}
 	matches, err := find("function", name, ids, shown, func(id session.FunctionID) int64 {
 		row := b.valueRow(of[id])

@@ -41,7 +41,7 @@ func rowName(c *context, r *Row) Cell {
 func shortRowName(c *context, r *Row) string {
 	switch r.kind {
 	case rowFunction, rowEvent:
-		return asyncName(r, c.shortFunctionName)
+		return asyncName(r, c.rowFunctionName)
 	case rowCase:
 		return c.frameName(r.function) + r.text
 	case rowType, rowSite:

@@ -65,7 +65,7 @@ func (c *context) flameFunction(key int64) flameFunction {
 		name := asyncName(&row, c.functionName)
 		return flameFunction{Short: name, Full: name}
 	}
-	return flameFunction{asyncName(&row, c.shortFunctionName), asyncName(&row, c.functionName),
+	return flameFunction{asyncName(&row, c.rowFunctionName), asyncName(&row, c.functionName),
 		c.moduleName(c.functions.get(id).Module), c.isUser(id)}
 }
 

@@ -51,7 +51,7 @@ func (b *builder) withoutInstruction(list []Row) []Row {
 	if !amount.IsZero() {
 		b.note(NoteUnplacedBytes, q.PercentOf(amount.Bytes, b.total.Bytes))
 	}
-	row := Row{kind: rowOutside, text: "(without an instruction)", values: both(amount)}
+	row := Row{kind: rowOutside, text: "(no instruction)", values: both(amount)}
 	if b.hasTime() {
 		b.note(NoteWithoutInstruction, q.PercentOf(b.elapsed(time), b.elapsed(b.totalTime.Inclusive)))
 		row.time = place(session.TimeValue{Calls: b.shownTime.Calls - calls, Running: b.shownTime.Running - running,

@@ -33,9 +33,23 @@ func (c *context) endpointName(f *session.Function) string {
 	if f.Route == "" || !strings.Contains(f.Name, "<lambda #") {
 		return ""
 	}
-	name := f.Route + " λ"
-	if f.Line > 0 {
-		name += fmt.Sprintf(" %s:%d", path.Base(c.files.get(f.File).Path), f.Line)
+	return f.Route + " λ" + c.lineBehind(f)
+}
+
+// lineBehind is the line of a function as it stands behind a name: " Program.cs:12"; "": it is not known.
+func (c *context) lineBehind(f *session.Function) string {
+	if f.Line <= 0 {
+		return ""
+	}
+	return fmt.Sprintf(" %s:%d", path.Base(c.files.get(f.File).Path), f.Line)
+}
+
+// rowFunctionName is the short name of a function where it stands without its place, as in trees: that of a lambda has
+// its line, because nobody knows it by the compiler's number.
+func (c *context) rowFunctionName(id session.FunctionID) string {
+	name, f := c.shortFunctionName(id), c.functions.get(id)
+	if strings.Contains(f.Name, "<lambda #") && c.endpointName(f) == "" {
+		name += c.lineBehind(f)
 	}
 	return name
 }
