@@ -30,7 +30,7 @@ func (c *context) frameName(id session.FunctionID) string {
 
 // endpointName is what a lambda that answers requests is called; "": the function is none.
 func (c *context) endpointName(f *session.Function) string {
-	if f.Route == "" || !strings.Contains(f.Name, "<lambda #") {
+	if f.Route == "" || !isLambda(f) {
 		return ""
 	}
 	return f.Route + " λ" + c.lineBehind(f)
@@ -48,7 +48,7 @@ func (c *context) lineBehind(f *session.Function) string {
 // its line, because nobody knows it by the compiler's number.
 func (c *context) rowFunctionName(id session.FunctionID) string {
 	name, f := c.shortFunctionName(id), c.functions.get(id)
-	if strings.Contains(f.Name, "<lambda #") && c.endpointName(f) == "" {
+	if isLambda(f) && c.endpointName(f) == "" {
 		name += c.lineBehind(f)
 	}
 	return name
@@ -58,6 +58,19 @@ func (c *context) rowFunctionName(id session.FunctionID) string {
 func (c *context) shortTypeName(id session.TypeID) string {
 	return names.ShortType(c.typeName(id), names.Namespace(session.NamedType(id, c.types.get).RawName))
 }
+
+// callName is the short name of a function without its parameters, in sentences that have no place: that of a lambda has
+// its line.
+func (c *context) callName(id session.FunctionID) string {
+	name, f := c.frameName(id), c.functions.get(id)
+	if isLambda(f) && c.endpointName(f) == "" {
+		name += c.lineBehind(f)
+	}
+	return name
+}
+
+// isLambda reports whether a function has no name but the compiler's number.
+func isLambda(f *session.Function) bool { return strings.Contains(f.Name, "<lambda #") }
 
 // WithoutParameters returns the name of a function up to its parameters, as it can be given to find it.
 func WithoutParameters(function string) string {

@@ -3,6 +3,7 @@ package report
 import (
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/clrprof/clrprof/internal/analysis"
@@ -43,6 +44,9 @@ func TestLambdaNames(t *testing.T) {
 		}
 		if have := c.frameName(r.function); have != tt.inSentences {
 			t.Errorf("in sentences: %q, want %q", have, tt.inSentences)
+		}
+		if have, named := c.callName(r.function), strings.Replace(want, "(int)", "", 1); have != named {
+			t.Errorf("as a call: %q, want %q", have, named)
 		}
 		of, err := callersView.Build(src, Options{Argument: want})
 		if err != nil || !slices.ContainsFunc(of.Rows, func(x Row) bool { return x.function == r.function }) {

@@ -67,7 +67,7 @@ func (s *Summary) findPartsOf(what string, whole int64) error {
 	}
 	var names List
 	for _, x := range parts[:min(maxParts, len(parts))] {
-		names = append(names, fmt.Sprintf("%s (%s%s)", s.context.frameName(x.function), s.sign(),
+		names = append(names, fmt.Sprintf("%s (%s%s)", s.context.callName(x.function), s.sign(),
 			q.PercentOf(q.Bytes(x.weight), q.Bytes(p.whole))))
 	}
 	row := parts[0].rows[0]
