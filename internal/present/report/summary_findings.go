@@ -36,8 +36,8 @@ type Explains struct {
 }
 
 // ofObjects are the findings whose quantities are of objects, which may be estimates. What rules find marks its own.
-var ofObjects = []NoteKind{FindingAllocations, FindingHeld, FindingHeldOtherwise, FindingSpot, FindingMostBytes,
-	FindingParts, FindingFramework, FindingAllCode, FindingAllTypes}
+var ofObjects = []NoteKind{FindingAllocations, FindingHeld, FindingSpot, FindingMostBytes, FindingParts,
+	FindingFramework, FindingAllCode, FindingAllTypes}
 
 // isOfFew reports whether a share of bytes among facts may be of too few samples for a number.
 func isOfFew(facts []any) bool {

@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 
@@ -93,6 +94,7 @@ func (s *Summary) findOtherHolder() error {
 		most.Kind == session.RootHandle && s.says(FindingPinned) {
 		return err
 	}
+	slices.SortStableFunc(most.parts, func(a, b analysis.Hold) int { return cmp.Compare(s.bytesOf(&b), s.bytesOf(&a)) })
 	var about *Row
 	var names List
 	for i := range most.parts[:min(len(most.parts), spotNamed)] {
@@ -140,6 +142,13 @@ func (s *Summary) mostOther() (*otherHolder, error) {
 	if err != nil {
 		return nil, err
 	}
+	return largestHolder(holds, s.Estimated), nil
+}
+
+// largestHolder adds up what each holder holds, and returns the one of most bytes; nil: there is none. A snapshot has all
+// objects, also where only some were sampled: these stand for others of their holder, so they say of which places its
+// bytes are, and not how many there are.
+func largestHolder(holds []analysis.Hold, sampled bool) *otherHolder {
 	var most *otherHolder
 	by := map[session.SnapshotHolder]*otherHolder{}
 	for i := range holds { // those of most bytes come first, and so the first of equal holders
@@ -149,12 +158,14 @@ func (s *Summary) mostOther() (*otherHolder, error) {
 			by[key] = &otherHolder{SnapshotHolder: key}
 		}
 		to := by[key]
-		to.parts = append(to.parts, holds[i])
-		if to.bytes += s.bytesOf(&holds[i]); most == nil || to.bytes > most.bytes {
+		if !sampled || holds[i].From.Function != 0 { // who made what was not sampled is not known
+			to.parts = append(to.parts, holds[i])
+		}
+		if to.bytes += holds[i].Bytes; most == nil || to.bytes > most.bytes {
 			most = to
 		}
 	}
-	return most, nil
+	return most
 }
 
 // wayBegin says where the way begins that the snapshot has to an object of the type through which several hold; "": it
