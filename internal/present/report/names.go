@@ -59,8 +59,8 @@ func (c *context) shortTypeName(id session.TypeID) string {
 	return names.ShortType(c.typeName(id), names.Namespace(session.NamedType(id, c.types.get).RawName))
 }
 
-// callName is the short name of a function without its parameters, in sentences that have no place: that of a lambda has
-// its line.
+// callName is the short name of a function without its parameters, in sentences that have no place: that of a lambda
+// has its line.
 func (c *context) callName(id session.FunctionID) string {
 	name, f := c.frameName(id), c.functions.get(id)
 	if isLambda(f) && c.endpointName(f) == "" {

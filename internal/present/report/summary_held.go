@@ -145,9 +145,9 @@ func (s *Summary) mostOther() (*otherHolder, error) {
 	return largestHolder(holds, s.Estimated), nil
 }
 
-// largestHolder adds up what each holder holds, and returns the one of most bytes; nil: there is none. A snapshot has all
-// objects, also where only some were sampled: these stand for others of their holder, so they say of which places its
-// bytes are, and not how many there are.
+// largestHolder adds up what each holder holds, and returns the one of most bytes; nil: there is none. A snapshot has
+// all objects, also where only some were sampled: these stand for others of their holder, so they say of which places
+// its bytes are, and not how many there are.
 func largestHolder(holds []analysis.Hold, sampled bool) *otherHolder {
 	var most *otherHolder
 	by := map[session.SnapshotHolder]*otherHolder{}

@@ -228,7 +228,11 @@ func (s *Summary) waitsForEnd(from analysis.Place, function session.FunctionID) 
 func (s *Summary) entryWaits() (ends []int, rest Row) {
 	rest = Row{kind: rowRest, text: string(rowFunction)}
 	for i := range s.works {
-		if t := &s.works[i]; t.Blocked != 0 && (s.waitsForEnd(t.From, t.Function) || s.waitsForOthers(t) || slices.Contains(s.idlers, i)) {
+		t := &s.works[i]
+		if t.Blocked == 0 {
+			continue
+		}
+		if s.waitsForEnd(t.From, t.Function) || s.waitsForOthers(t) || slices.Contains(s.idlers, i) {
 			ends, rest.rest, rest.hidden = append(ends, i), rest.rest+1, rest.hidden.add(cost{time: t.Time})
 		}
 	}
