@@ -192,3 +192,100 @@ func isField(typ ast.Node, f *ast.Field) bool {
 	}
 	return false
 }
+
+// mostLines, mostFiles and mostNames bound a package: tests and generated files are not counted. mostFields bounds the
+// exported fields of a structure. The package wire describes the agent's memory, structure for structure, and is left out.
+const mostLines, mostFiles, mostNames, mostFields = 6000, 40, 60, 20
+
+// steps are how far below its limit in large a size may be.
+var steps = map[string]int{"lines": 500, "files": 5, "names": 10, "fields": 1}
+
+// large are the limits of packages and structures that are above these bounds. They may only become less: what makes a
+// package larger is a reason to take something out of it first.
+var large = map[string]int{
+	"analysis files":                     80,
+	"analysis lines":                     18000,
+	"analysis names":                     170,
+	"capture/collect files":              50,
+	"capture/collect lines":              9500,
+	"capture/collect.Options fields":     27,
+	"capture/launch.Options fields":      31,
+	"cli files":                          55,
+	"cli lines":                          10000,
+	"dotnet/clrmeta names":               90,
+	"dotnet/il names":                    80,
+	"present/report files":               80,
+	"present/report lines":               15500,
+	"present/report names":               240,
+	"present/report.Options fields":      22,
+	"present/report.Summary fields":      27,
+	"session files":                      45,
+	"session lines":                      9000,
+	"session names":                      360,
+	"session.Derived fields":             30,
+	"session.ProcessTime fields":         22,
+	"testkit/sessiontest.Builder fields": 37,
+	"testkit/wiretest.Arena fields":      24,
+}
+
+// TestPackageSize requires that a package, and a structure, is of a size that a reader can take in.
+func TestPackageSize(t *testing.T) {
+	sizes := map[string]int{}
+	packages := map[string]*exports{}
+	goFiles(t, func(rel string, fset *token.FileSet, f *ast.File) {
+		pkg, internal := strings.CutPrefix(path.Dir(rel), "internal/")
+		if !internal || pkg == "wire" || ast.IsGenerated(f) {
+			return
+		}
+		if packages[pkg] == nil {
+			packages[pkg] = &exports{names: map[string]string{}, mentioned: map[string]bool{}}
+		}
+		sizes[pkg+" lines"] += fset.File(f.Pos()).LineCount()
+		sizes[pkg+" files"]++
+		for _, d := range f.Decls {
+			packages[pkg].add(d, func(token.Pos) string { return "" })
+		}
+		ast.Inspect(f, func(n ast.Node) bool {
+			if spec, ok := n.(*ast.TypeSpec); ok {
+				if s, ok := spec.Type.(*ast.StructType); ok {
+					sizes[pkg+"."+spec.Name.Name+" fields"] = exportedFields(s)
+				}
+			}
+			return true
+		})
+	})
+	for pkg, e := range packages {
+		sizes[pkg+" names"] = len(e.names)
+	}
+	bounds := map[string]int{"lines": mostLines, "files": mostFiles, "names": mostNames, "fields": mostFields}
+	for what, n := range sizes {
+		_, unit, _ := strings.Cut(what, " ")
+		limit, listed := large[what]
+		if !listed {
+			limit = bounds[unit]
+		}
+		switch {
+		case n > limit:
+			t.Errorf("%s: %d, limit %d", what, n, limit)
+		case listed && n <= max(limit-steps[unit], bounds[unit]):
+			t.Errorf("%s: %d, far below its limit %d in large: make that less", what, n, limit)
+		}
+	}
+	for what := range large {
+		if sizes[what] == 0 {
+			t.Errorf("large names %s, which does not exist", what)
+		}
+	}
+}
+
+func exportedFields(s *ast.StructType) int {
+	n := 0
+	for _, f := range s.Fields.List {
+		for _, id := range f.Names {
+			if id.IsExported() {
+				n++
+			}
+		}
+	}
+	return n
+}
