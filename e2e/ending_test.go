@@ -2,11 +2,13 @@ package e2e
 
 import (
 	"slices"
+	"strings"
 	"syscall"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/clrprof/clrprof/internal/present/report"
 	"github.com/clrprof/clrprof/internal/testkit/dotnettest"
 )
 
@@ -14,6 +16,12 @@ import (
 type endOf struct {
 	Name              string
 	Gen0, Gen2, Alive int64
+}
+
+// freedRow is a row of lifetime with what was freed while the program ended.
+type freedRow struct {
+	Name  string `json:"name"`
+	Freed int64  `json:"freed_instances"`
 }
 
 // TestEnding: what a program held when it began to end is what is alive at the end, whatever it lets go of until it has
@@ -74,11 +82,37 @@ func TestEnding(t *testing.T) {
 					Freed int64
 				}](t, r.session, `SELECT e.sign, (SELECT coalesce(sum(f.objects), 0) FROM gc_freed f JOIN gc g ON g.id = f.gc_id
 					WHERE g.process_id = e.process_id) AS freed FROM process_ending e`)
+				checkFreed(t, r.session, end.sign != "")
 				if end.sign == "" && len(ended) != 0 ||
 					end.sign != "" && (len(ended) != 1 || ended[0].Sign != end.sign || ended[0].Freed < 1000) {
 					t.Errorf("the program began to end by %+v, want %q", ended, end.sign)
 				}
 			})
 		}
+	}
+}
+
+// checkFreed checks that the sessions are what Ending freed, by type and in the view, or nothing if it was not seen to end.
+func checkFreed(t *testing.T, path string, ended bool) {
+	t.Helper()
+	byType := query[endOf](t, path, `SELECT t.name, sum(f.objects) AS alive FROM site_freed f
+		JOIN site s ON s.id = f.site_id JOIN type t ON t.id = s.type_id
+		WHERE t.name LIKE 'Ending.%' AND t.name NOT LIKE '%Program%' AND t.name NOT LIKE '%Cache' GROUP BY 1`)
+	freed, want := []endOf{}, int64(0)
+	if ended {
+		freed, want = []endOf{{Name: "Ending.Session", Alive: 1000}}, 1000
+	}
+	if d := cmp.Diff(freed, byType); d != "" {
+		t.Errorf("freed (-truth +session): %s", d)
+	}
+	shown := int64(0)
+	for _, row := range rows[freedRow](t, openViews(t, path), "lifetime", report.Options{
+		Columns: []string{"name", "freed_instances"}}) {
+		if strings.HasSuffix(row.Name, "Session") {
+			shown += row.Freed
+		}
+	}
+	if shown != want {
+		t.Errorf("lifetime shows %d sessions that were freed, want %d", shown, want)
 	}
 }

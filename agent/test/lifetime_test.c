@@ -1041,6 +1041,28 @@ static uint64_t begin_to_end(struct fake_method *sign)
     return n;
 }
 
+/* The last counters of what sites freed since a beginning. */
+static void sum_freed(const struct ends *e, uint32_t beginning, uint64_t by_site[WIRE_GENERATION_COUNT][2])
+{
+    static uint64_t counters[4096][WIRE_GENERATION_COUNT][2];
+    const struct wire_region_entry *log = &e->header->regions[WIRE_REGION_LOG];
+    const uint8_t *p = (const uint8_t *)e->header + log->offset, *end = p + log->used;
+    for (const struct wire_record_header *r = (const void *)p; p < end; p += r->size) {
+        r = (const void *)p;
+        const uint32_t *words = (const uint32_t *)(const void *)(p + sizeof *r), *at = words + 2;
+        if (r->kind != WIRE_RECORD_FREED || words[0] != beginning)
+            continue;
+        for (uint32_t i = 0; i < words[1]; i++, at += 6) {
+            check(at[0] < 4096 && at[1] < WIRE_GENERATION_COUNT, "site %u, generation %u", at[0], at[1]);
+            memcpy(counters[at[0]][at[1]], at + 2, 16);
+        }
+    }
+    for (uint32_t s = 0; s < 4096; s++)
+        for (uint32_t g = 0; g < WIRE_GENERATION_COUNT; g++)
+            for (uint32_t i = 0; i < 2; i++)
+                by_site[g][i] += counters[s][g][i];
+}
+
 /* What records of collections say was freed, and those of what is alive of a beginning. */
 static void sum_records(const struct ends *e, uint64_t freed_by_gc[WIRE_GENERATION_COUNT][2], uint32_t beginning, uint64_t *alive)
 {
@@ -1063,7 +1085,7 @@ static void sum_records(const struct ends *e, uint64_t freed_by_gc[WIRE_GENERATI
 static void end_by(struct fake_method *method, uint32_t sign)
 {
     uint32_t before = n_collections;
-    uint64_t held = begin_to_end(method), alive, by_gc[WIRE_GENERATION_COUNT][2] = {{0}};
+    uint64_t held = begin_to_end(method), alive, by_gc[WIRE_GENERATION_COUNT][2] = {{0}}, by_site[WIRE_GENERATION_COUNT][2] = {{0}};
     struct ends e = read_ends();
     check(e.header->ending_sign == sign && e.header->ending_gc == before + 1 && n_collections == before + 1, "sign %u, collection %u of %u", e.header->ending_sign,
           e.header->ending_gc, n_collections);
@@ -1076,10 +1098,13 @@ static void end_by(struct fake_method *method, uint32_t sign)
     e = read_ends();
     check(e.collections == n_collections && n_collections == before + 12 && e.header->alive_known == 1, "%u of %u collections", e.collections, n_collections);
     sum_records(&e, by_gc, e.header->ending_gc, &alive);
+    sum_freed(&e, e.header->ending_gc, by_site);
     check(alive == held && held != 0, "%llu objects were alive, want %llu", (unsigned long long)alive, (unsigned long long)held);
     for (uint32_t g = 0; g < WIRE_GENERATION_COUNT; g++) {
         check(by_gc[g][0] == freed[g][0] && by_gc[g][1] == freed[g][1], "generation %u: %llu objects and %llu bytes are freed, want %llu and %llu", g, (unsigned long long)by_gc[g][0],
               (unsigned long long)by_gc[g][1], (unsigned long long)freed[g][0], (unsigned long long)freed[g][1]);
+        check(by_site[g][0] == freed[g][0] && by_site[g][1] == freed[g][1], "generation %u: sites freed %llu objects and %llu bytes", g, (unsigned long long)by_site[g][0],
+              (unsigned long long)by_site[g][1]);
         dead[g][0] -= freed[g][0];
         dead[g][1] -= freed[g][1];
     }

@@ -466,7 +466,7 @@ static void read_log(struct arena_facts *f, const uint8_t *base)
     for (const uint8_t *end = p + bytes; p < end;) {
         struct wire_record_header head;
         memcpy(&head, p, sizeof head);
-        if (head.size < 8 || head.size % 8 != 0 || head.size > (uint64_t)(end - p) || head.kind > WIRE_RECORD_COLLECTION)
+        if (head.size < 8 || head.size % 8 != 0 || head.size > (uint64_t)(end - p) || head.kind > WIRE_RECORD_FREED)
             fake_die("arena: record of %u bytes, kind %u", head.size, head.kind);
         struct reader r = {p + sizeof head, p + head.size};
         f->records[head.kind]++;

@@ -33,7 +33,7 @@ struct arena_facts {
     const struct wire_header *header;
     uint64_t objects, bytes, lost_objects, lost_bytes;
     uint32_t n_set_threads, n_sets; /* threads that share an id, and such ids */
-    uint32_t n_threads, n_ips, n_nodes, n_sites, records[WIRE_RECORD_COLLECTION + 1];
+    uint32_t n_threads, n_ips, n_nodes, n_sites, records[WIRE_RECORD_FREED + 1];
     uint32_t n_thread_names, n_thread_ends;
     uint32_t duplicates; /* nodes and sites that are there twice */
     char *type_names[1 << 17]; /* by id, as last described */

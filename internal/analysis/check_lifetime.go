@@ -31,6 +31,7 @@ func (c *checker) lifetimes(s *session.Session, d *Data, derived *session.Derive
 		return err
 	}
 	c.endings(l)
+	c.freedBySite(d, l)
 	c.collections(d, v, l)
 	if err := c.changes(s, d, v, l); err != nil {
 		return err
@@ -50,6 +51,8 @@ type lifetimeTables struct {
 	heaps       []session.GCHeap
 	endings     map[session.ProcessID]session.ProcessEnding
 	freed       []session.GCFreed
+	siteFreed   []session.SiteFreed
+	bySite      bool // whether siteFreed is known
 	ages        []session.SiteAge
 	alive       []session.SiteAlive
 	survivals   []session.Survival
@@ -77,6 +80,9 @@ func (l *lifetimeTables) read(s *session.Session) error {
 	}
 	var err error
 	if l.endings, err = endings(s); err != nil {
+		return err
+	}
+	if l.siteFreed, l.bySite, err = s.SiteFreed(); err != nil {
 		return err
 	}
 	for _, loss := range l.losses {
@@ -272,6 +278,59 @@ func (c *checker) endings(l *lifetimeTables) {
 	for p := range l.endings {
 		if !ended[p] && !l.cut[p] {
 			c.add("endings", "process %d begins to end at a collection that does not exist", p)
+		}
+	}
+}
+
+// freedBySite checks that sites freed what collections found, and no more than they had when their process began to
+// end.
+func (c *checker) freedBySite(d *Data, l *lifetimeTables) {
+	type key struct {
+		process    session.ProcessID
+		generation int64
+	}
+	sites := newIndex(d.Sites, func(r *session.Site) session.SiteID { return r.ID })
+	rest := map[key]q.Amount{} // freed by collections, and by no site
+	gcs := newIndex(l.gcs, func(r *session.GC) session.GCID { return r.ID })
+	for _, f := range l.freed {
+		if i, _ := gcs.find(f.GC); i != none {
+			k := key{l.gcs[i].Process, f.Generation}
+			rest[k] = rest[k].Add(f.Amount)
+		}
+	}
+	had := map[session.SiteID]q.Amount{}
+	for _, a := range l.alive {
+		if i, _ := sites.find(a.Site); i != none && d.siteThread[i] != none {
+			if e, ends := l.endings[d.Threads[d.siteThread[i]].Process]; ends && e.Has(&a) {
+				had[a.Site] = had[a.Site].Add(a.Amount)
+			}
+		}
+	}
+	for _, f := range l.siteFreed {
+		i, _ := sites.find(f.Site)
+		if i == none || d.siteThread[i] == none {
+			c.add("references", "site %d, which freed something, does not exist", f.Site)
+			continue
+		}
+		k := key{d.Threads[d.siteThread[i]].Process, f.Generation}
+		rest[k] = rest[k].Sub(f.Amount)
+		had[f.Site] = had[f.Site].Sub(f.Amount)
+		if h := had[f.Site]; (h.Allocations < 0 || h.Bytes < 0 || f.Allocations <= 0) && !l.cut[k.process] {
+			c.add("endings", "site %d freed %d objects in generation %d, and had fewer", f.Site, f.Allocations,
+				f.Generation)
+		}
+	}
+	for _, loss := range l.losses {
+		for g := range int64(session.Generations) {
+			if k := (key{loss.Process, g}); loss.Reason == session.LossChanges && rest[k].Allocations >= 0 {
+				delete(rest, k) // not all was reported
+			}
+		}
+	}
+	for k, r := range rest {
+		if l.bySite && !r.IsZero() && !l.cut[k.process] {
+			c.add("endings", "process %d freed %d objects and %d bytes in generation %d more than its sites", k.process,
+				r.Allocations, r.Bytes, k.generation)
 		}
 	}
 }

@@ -93,6 +93,8 @@ func TestCheckFindsLifetimes(t *testing.T) {
 			"UPDATE gc_generation SET promoted_objects = before_objects + 1 WHERE gc_id = 4 AND generation = 0"},
 		{"collections", "UPDATE gc SET number = number + 1 WHERE id = 3"},
 		{"collections", "UPDATE gc SET agent_ns = pause_ns + 1"},
+		{"endings", "INSERT INTO site_freed VALUES (1, 2, 1, 24)"},
+		{"references", "INSERT INTO site_freed VALUES (999, 2, 1, 24)"},
 		{"alive", "UPDATE site_alive SET objects = objects + 1000"},
 		{"alive", "UPDATE site_alive SET generation = 7"},
 		{"ages", "UPDATE site_age SET objects = objects + 1 WHERE measure = 'time'"},

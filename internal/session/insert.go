@@ -127,6 +127,9 @@ func (w *Writer) InsertProcessEndings(rows []ProcessEnding) error {
 // InsertGCFreed adds rows.
 func (w *Writer) InsertGCFreed(rows []GCFreed) error { return put(w, add, gcFreedTable, rows) }
 
+// InsertSiteFreed adds rows.
+func (w *Writer) InsertSiteFreed(rows []SiteFreed) error { return put(w, add, siteFreedTable, rows) }
+
 // ReplaceLeftOut adds rows, or replaces those of the same process.
 func (w *Writer) ReplaceLeftOut(rows []LeftOut) error { return put(w, replace, leftOutTable, rows) }
 

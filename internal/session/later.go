@@ -33,7 +33,7 @@ var additions = append([]addition{{"module", "origin"}, {"type", "trait"}, {"pro
 	{"process", "compiled_missed"}, {"process_time", "measured"}, {"process_time", "least_ns"},
 	{"process_time", "most_ns"}, {"process_time", "first_inside_ns"},
 	{"process_time", "first_outside_ns"}, {"snapshot_holder", ""},
-	{"function", "il_hash"}, {"process", "sampler"}, {"test_case", ""}}, cpuCounterColumns()...)
+	{"function", "il_hash"}, {"process", "sampler"}, {"test_case", ""}, {"site_freed", ""}}, cpuCounterColumns()...)
 
 // counterColumn begins the names of the columns of CPU counters.
 const counterColumn = "cpu_counter"

@@ -190,6 +190,7 @@ var tableNames = []string{
 	pauseTable.name, markTable.name, notProbedTable.name, threadScopeTable.name,
 	testCaseTable.name, interactionTable.name, interactionFrameTable.name,
 	processLifetimeTable.name, leftOutTable.name, endingTable.name, gcFreedTable.name,
+	siteFreedTable.name,
 	gcTable.name, gcGenerationTable.name, gcDetailTable.name, gcCallerTable.name,
 	gcHeapTable.name,
 	snapshotTable.name, snapshotTypeTable.name, snapshotSiteTable.name, snapshotRootTable.name, snapshotPathTable.name,

@@ -224,6 +224,13 @@ func (s *Session) ProcessEndings() ([]ProcessEnding, error) { return rows(s, end
 // GCFreed returns the table gc_freed in the order of collection and generation.
 func (s *Session) GCFreed() ([]GCFreed, error) { return rows(s, gcFreedTable) }
 
+// SiteFreed returns the table site_freed in the order of site and generation. It is not known of a session that was
+// made before the table.
+func (s *Session) SiteFreed() (list []SiteFreed, known bool, err error) {
+	list, err = rows(s, siteFreedTable)
+	return list, !s.absent[siteFreedTable.name], err
+}
+
 // GCs returns the table gc in the order of id.
 func (s *Session) GCs() ([]GC, error) { return rows(s, gcTable) }
 

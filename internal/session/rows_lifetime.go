@@ -62,6 +62,13 @@ type GCFreed struct {
 	q.Amount
 }
 
+// SiteFreed is a row of the table site_freed; Allocations are objects.
+type SiteFreed struct {
+	Site       SiteID
+	Generation int64
+	q.Amount
+}
+
 // GC is a row of the table gc.
 type GC struct {
 	ID          GCID

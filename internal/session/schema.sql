@@ -250,6 +250,14 @@ CREATE TABLE gc_freed (             -- what a later collection of such a process
   PRIMARY KEY (gc_id, generation)
 ) WITHOUT ROWID;
 
+CREATE TABLE site_freed (           -- the same by site: a part of what is alive of it
+  site_id     INTEGER NOT NULL,
+  generation  INTEGER NOT NULL,     -- in which it was found dead
+  objects     INTEGER NOT NULL,
+  bytes       INTEGER NOT NULL,
+  PRIMARY KEY (site_id, generation)
+) WITHOUT ROWID;
+
 CREATE TABLE gc (                   -- a garbage collection that ended
   id           INTEGER PRIMARY KEY,
   process_id   INTEGER NOT NULL,

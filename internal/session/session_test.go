@@ -97,6 +97,10 @@ func TestTables(t *testing.T) {
 	tableTest(t, w, endingTable, w.ProcessEndings, ProcessEnding{1, SignHost, 3, 5}, ProcessEnding{Process: 2})
 	tableTest(t, w, gcCallerTable, w.GCCallers, GCCaller{1, 2}, GCCaller{3, 4})
 	tableTest(t, w, gcFreedTable, w.GCFreed, GCFreed{1, 0, amount}, GCFreed{GC: 1, Generation: 4})
+	tableTest(t, w, siteFreedTable, func() ([]SiteFreed, error) {
+		list, _, err := w.SiteFreed()
+		return list, err
+	}, SiteFreed{1, 0, amount}, SiteFreed{Site: 1, Generation: 4})
 	tableTest(t, w, gcTable, w.GCs, GC{1, 1, 3, 2, 31, true, 5, 6, 2, 4}, GC{ID: 2})
 	tableTest(t, w, gcGenerationTable, w.GCGenerations, GCGeneration{1, 0, amount, amount.Add(amount), amount},
 		GCGeneration{GC: 1, Generation: 4})

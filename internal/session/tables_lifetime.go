@@ -27,6 +27,12 @@ var gcFreedTable = tableOf("gc_freed", func(c *cells, r *GCFreed) {
 	amount(c, &r.Amount)
 })
 
+var siteFreedTable = tableOf("site_freed", func(c *cells, r *SiteFreed) {
+	integer(c, &r.Site)
+	c.int64(&r.Generation)
+	amount(c, &r.Amount)
+})
+
 var gcTable = tableOf("gc", func(c *cells, r *GC) {
 	integer(c, &r.ID)
 	integer(c, &r.Process)

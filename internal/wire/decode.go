@@ -143,6 +143,8 @@ func decodeRecord(d *decoder, kind Kind) any {
 			References: d.u64()}
 	case KindChanges:
 		return decodeChanges(d)
+	case KindFreed:
+		return Freed{Beginning: d.u32(), Freed: d.changes()}
 	case KindControl:
 		return Control{TimeNS: d.u64(), Level: d.u32(), Op: d.u32(), Thread: d.u32(), First: d.u32()}
 	case KindMark:
@@ -195,11 +197,14 @@ func decodeGC(d *decoder) GC {
 }
 
 func decodeChanges(d *decoder) Changes {
-	c := Changes{GC: d.u32()}
+	return Changes{GC: d.u32(), Changes: d.changes()}
+}
+
+func (d *decoder) changes() (list []Change) {
 	for range d.count(24) {
-		c.Changes = append(c.Changes, Change{d.u32(), d.u32(), d.population()})
+		list = append(list, Change{d.u32(), d.u32(), d.population()})
 	}
-	return c
+	return list
 }
 
 func (d *decoder) population() Population { return Population{d.u64(), d.u64()} }

@@ -36,7 +36,9 @@ const (
 	KindGCCaller Kind = 25
 	KindTestCase Kind = 26
 
-	lastKind = KindTestCase
+	KindFreed Kind = 27
+
+	lastKind = KindFreed
 )
 
 // Module is a loaded module.
@@ -218,6 +220,13 @@ type Change struct {
 	Objects Population `doc:"since the start"`
 }
 
+// Freed is what sites freed since the GC at which the program began to end (Header.EndingGC), as of a later GC. Its
+// counters are like those of Changes, but are no deaths; if the program did not end, they become some after all.
+type Freed struct {
+	Beginning uint32   `doc:"number of the GC at which the program began to end"`
+	Freed     []Change `doc:"in no order; the counter is the generation"`
+}
+
 // Control is a change of what is recorded that the program itself made.
 type Control struct {
 	TimeNS uint64 `doc:"CLOCK_MONOTONIC"`
@@ -322,5 +331,6 @@ func Records() map[Kind]any {
 		KindNotProbed:   NotProbed{},
 		KindCollection:  Collection{}, KindInteractionText: InteractionText{}, KindMeterCounter: MeterCounter{},
 		KindMeterState: MeterState{}, KindGCCaller: GCCaller{},
+		KindFreed: Freed{},
 	}
 }

@@ -51,6 +51,8 @@ func anyRecord(t *rapid.T) (wire.Kind, any) {
 		return kind, rapid.Make[wire.Roots]().Draw(t, "record")
 	case wire.Changes:
 		return kind, rapid.Make[wire.Changes]().Draw(t, "record")
+	case wire.Freed:
+		return kind, rapid.Make[wire.Freed]().Draw(t, "record")
 	case wire.Control:
 		return kind, rapid.Make[wire.Control]().Draw(t, "record")
 	case wire.Mark:

@@ -269,6 +269,7 @@
 #define WIRE_RECORD_METER_STATE 0x18u
 #define WIRE_RECORD_GC_CALLER 0x19u
 #define WIRE_RECORD_TEST_CASE 0x1au
+#define WIRE_RECORD_FREED 0x1bu
 
 #define WIRE_CORE_LIBRARY "System.Private.CoreLib.dll"
 #define WIRE_HELPERS \

@@ -14,7 +14,7 @@
  * AppContext.OnProcessExit, before handlers of ProcessExit: that is certain. Where EventPipe ends before it, the last collection has been
  * then, and there is nothing between the two.
  *
- * Limits: the counters of what was freed, 208 bytes for each site, are private memory. Without room for them there is no beginning, and
+ * Limits: the counters of what was freed, 216 bytes for each site, are private memory. Without room for them there is no beginning, and
  * all is as if there had been no sign. Processes that were dormant have none. */
 #define _GNU_SOURCE
 #include "core/arena.h"
@@ -35,9 +35,13 @@ static uint64_t hosts;     /* when the program began to end */
 struct freed {
     uint64_t objects[WIRE_GENERATION_COUNT], bytes[WIRE_GENERATION_COUNT];
     struct wire_ages ages;
+    uint32_t next, generations; /* in the list of those that changed, 0: it is not in it; bit n: generation n changed */
 };
+#define LAST UINT32_MAX /* ends the list */
+#define BATCH 256u      /* counters of one record */
 static struct freed *freed; /* by site: what died after the program began to end, having been alive then */
 static uint64_t n_freed; /* sites */
+static uint32_t newest = LAST; /* number of the site that changed last */
 
 /* ── the signs ──────────────────────────────────────────────────────────────────────────────────────────────── */
 
@@ -120,8 +124,56 @@ void ending_count_freed(uint32_t site, uint32_t generation, uint64_t objects, ui
 {
     if (site > n_freed)
         return; /* cannot be: it had no objects then */
-    freed[site - 1].objects[generation] += objects;
-    freed[site - 1].bytes[generation] += bytes;
+    struct freed *f = &freed[site - 1];
+    f->objects[generation] += objects;
+    f->bytes[generation] += bytes;
+    f->generations |= 1u << generation;
+    if (f->next != 0)
+        return;
+    f->next = newest;
+    newest = site;
+}
+
+struct counters { /* a record Freed */
+    uint32_t beginning, n;
+    struct {
+        uint32_t site, generation;
+        uint64_t objects, bytes;
+    } of[BATCH];
+};
+
+static void flush_freed(struct counters *batch)
+{
+    if (batch->n != 0 && !arena_log(WIRE_RECORD_FREED, batch, (uint32_t)(8 + batch->n * sizeof batch->of[0])))
+        loss(WIRE_LOSS_CHANGES, 0, 0);
+    batch->n = 0;
+}
+
+/* As changes_report: the counters themselves, of the sites that changed. */
+void ending_report(void)
+{
+    static struct counters batch;
+    batch.beginning = arena.header->ending_gc;
+    batch.n = 0;
+    arena_lock();
+    for (uint32_t site = newest; site != LAST;) {
+        struct freed *f = &freed[site - 1];
+        for (uint32_t g = 0; g < WIRE_GENERATION_COUNT; g++) {
+            if ((f->generations >> g & 1) == 0)
+                continue;
+            batch.of[batch.n].site = site;
+            batch.of[batch.n].generation = g;
+            batch.of[batch.n].objects = f->objects[g];
+            batch.of[batch.n++].bytes = f->bytes[g];
+            if (batch.n == BATCH)
+                flush_freed(&batch);
+        }
+        site = f->next;
+        f->next = f->generations = 0;
+    }
+    newest = LAST;
+    flush_freed(&batch);
+    arena_unlock();
 }
 
 void ending_count_age(uint32_t site, uint32_t by_collections, uint32_t by_time)
@@ -176,4 +228,5 @@ void ending_give_back(void)
         private_free(freed, n_freed * sizeof *freed);
     freed = NULL;
     n_freed = 0;
+    newest = LAST;
 }

@@ -13,6 +13,7 @@ void ending_check(uint64_t now); /* if the program was not about to end, what di
 void ending_count_age(uint32_t site, uint32_t by_collections, uint32_t by_time); /* of an object that ending_count_freed counts */
 void ending_take_back(void);     /* the same at once */
 void ending_count_freed(uint32_t site, uint32_t generation, uint64_t objects, uint64_t bytes);
+void ending_report(void); /* what was freed in the collection that ended, before its record */
 void ending_give_back(void);
 
 #endif

@@ -351,6 +351,8 @@ static hresult gc_finished(void *self)
     }
     if (lifetime_on && is_whole())
         alive_report(is_last);
+    if (lifetime_on && arena.header->ending_gc != 0)
+        ending_report();
     gc.done_ns = monotonic_ns();
     arena_lock();
     if (arena_log(WIRE_RECORD_GC, &gc, sizeof gc))

@@ -31,6 +31,8 @@ func (p *process) addLifetime(r *Recorder, record any) error {
 		p.lifetime.callers = append(p.lifetime.callers, record)
 	case wire.Changes:
 		return p.addChanges(&record)
+	case wire.Freed:
+		return p.addFreed(&record)
 	case wire.Alive:
 		if record.Site == 0 || record.Generation >= session.Generations {
 			return fmt.Errorf("%w: alive of site %d in generation %d", wire.ErrCorrupt, record.Site, record.Generation)
@@ -122,6 +124,18 @@ func (p *process) addChanges(record *wire.Changes) error {
 		list[i] = recording.Change{Site: x.Site - 1, Counter: x.Counter, Objects: amountOf(x.Objects)}
 	}
 	return p.rec.AddChanges(list)
+}
+
+func (p *process) addFreed(record *wire.Freed) error {
+	for _, x := range record.Freed {
+		if x.Site == 0 || x.Counter >= session.Generations ||
+			max(x.Objects.Objects, x.Objects.Bytes) > recording.MaxCounter {
+			return fmt.Errorf("%w: site %d freed %d objects, %d bytes in generation %d", wire.ErrCorrupt, x.Site,
+				x.Objects.Objects, x.Objects.Bytes, x.Counter)
+		}
+		p.rec.SetFreed(x.Site-1, x.Counter, record.Beginning, amountOf(x.Objects))
+	}
+	return nil
 }
 
 // readDeaths reads how many objects of some sites are dead, as far as the agent has room for that, and returns those

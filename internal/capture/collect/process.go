@@ -284,7 +284,7 @@ func (p *process) readRecord(r *Recorder, record any) error {
 		return p.addControl(r, record)
 	case wire.Collection:
 		p.addCollection(r, &record)
-	case wire.GC, wire.GCCaller, wire.Alive, wire.Why, wire.Roots, wire.Changes:
+	case wire.GC, wire.GCCaller, wire.Alive, wire.Why, wire.Roots, wire.Changes, wire.Freed:
 		if p.leftOut&wire.DataLifetime != 0 {
 			return nil
 		}

@@ -28,6 +28,7 @@ type lifetime struct {
 	newHeaps       []session.GCHeap
 	newCallers     []session.GCCaller
 	changes        changes
+	freedBySite    map[freedKey]quantity.Amount
 	freed          []freed // of all collections, until it is known which are later than the beginning of the end
 	ending         uint32  // number of the collection at which the process began to end, 0: it did not
 	endingWritten  bool
@@ -39,6 +40,9 @@ type lifetime struct {
 
 // aliveKey: beginning is the number of the collection if it is one at which the process seemed to begin to end.
 type aliveKey struct{ site, generation, born, beginning uint32 }
+
+// freedKey: beginning is the number of the collection at which the process seemed to begin to end.
+type freedKey struct{ site, generation, beginning uint32 }
 
 type freed struct {
 	number uint32 // of the collection
@@ -64,7 +68,8 @@ type references struct {
 
 func newLifetime() lifetime {
 	return lifetime{gcs: map[uint32]session.GCID{}, alive: map[aliveKey]quantity.Amount{},
-		survivals: map[survivalKey]*survival{}, roots: map[rootKey]*references{}}
+		freedBySite: map[freedKey]quantity.Amount{},
+		survivals:   map[survivalKey]*survival{}, roots: map[rootKey]*references{}}
 }
 
 // GC is a garbage collection.
@@ -124,6 +129,12 @@ func (p *Process) AddGCCaller(number uint32, stack session.InteractionStackID) e
 func (p *Process) AddAlive(site, generation, born, beginning uint32, objects quantity.Amount) {
 	key := aliveKey{site, generation, born, beginning}
 	p.lifetime.alive[key] = p.lifetime.alive[key].Add(objects)
+}
+
+// SetFreed takes how many objects of a site were found dead in a generation up to now of those that were alive after
+// the collection of the number beginning, at which the process seemed to begin to end.
+func (p *Process) SetFreed(site, generation, beginning uint32, objects quantity.Amount) {
+	p.lifetime.freedBySite[freedKey{site, generation, beginning}] = objects
 }
 
 // Survivors are objects that survived a collection, by what is known of why.
@@ -286,7 +297,29 @@ func (p *Process) writeEnding(all *Lifetime) error {
 			rows = append(rows, f.row)
 		}
 	}
-	return p.recording.w.InsertGCFreed(rows)
+	if err := p.recording.w.InsertGCFreed(rows); err != nil {
+		return err
+	}
+	return p.writeSiteFreed()
+}
+
+func (p *Process) writeSiteFreed() error {
+	var rows []session.SiteFreed
+	for key, a := range p.lifetime.freedBySite {
+		if key.beginning != p.lifetime.ending {
+			continue // the process only seemed to end
+		}
+		if int(key.site) >= p.sites.Len() {
+			return fmt.Errorf("%w: freed of site %d of %d", ErrInconsistent, key.site, p.sites.Len())
+		}
+		rows = append(rows, session.SiteFreed{Site: p.Site(int(key.site)), Generation: int64(key.generation),
+			Amount: a})
+	}
+	slices.SortFunc(rows, func(a, b session.SiteFreed) int {
+		return cmp.Or(cmp.Compare(a.Site, b.Site), cmp.Compare(a.Generation, b.Generation))
+	})
+	p.lifetime.freedBySite = nil
+	return p.recording.w.InsertSiteFreed(rows)
 }
 
 // ReplaceAges writes ages of sites, all of those of which one changed.

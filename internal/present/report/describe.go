@@ -135,6 +135,7 @@ var ends = map[string]string{"gen0": "that died in generation 0", "gen1": "that 
 	"gen2": "that died in generation 2",
 	"loh":  "that died on the large object heap", "poh": "that died on the pinned object heap",
 	"alive":  "that were not found dead up to the end",
+	"freed":  "that count as alive, and were found dead while their program ended",
 	"before": "in the collected generations before the collection", "dead": "that the collection found dead",
 	"survived":    "that survived the collection",
 	"promoted":    "that the collection moved to an older generation",

@@ -21,7 +21,7 @@ var lifetimeView = View{
 		diedKeys()),
 	sort:     "bytes",
 	build:    buildLifetime,
-	optional: keys(whereKeys()),
+	optional: keys(whereKeys() + freedKeys),
 }
 
 func buildLifetime(b *builder) error {
@@ -63,7 +63,11 @@ type whereRow struct {
 	known     bool // a last collection looked
 	reachable [session.Generations]q.Amount
 	frozen    q.Amount
+	freed     *q.Amount // of what is alive, after the process began to end; nil: not known
 }
+
+// freedKeys are the keys of what was freed while programs ended.
+const freedKeys = "freed_instances freed_bytes"
 
 func (w *whereRow) part(i int) q.Amount {
 	if i < session.Generations {
@@ -103,12 +107,22 @@ func whereColumns() []Column {
 			Column{Key: name + "_instances", Title: title, Kind: Count, cell: cell((*context).objectsCell)},
 			Column{Key: name + "_bytes", Title: title + " bytes", Kind: Bytes, cell: cell((*context).bytesCell)})
 	}
-	return out
+	freed := func(value func(*context, q.Amount, q.Amount) Cell) func(*context, *Row) Cell {
+		return func(c *context, r *Row) Cell {
+			if r.where == nil || r.where.freed == nil {
+				return Cell{Empty: true}
+			}
+			return value(c, *r.where.freed, r.lifetime.Born)
+		}
+	}
+	return append(out,
+		Column{Key: "freed_instances", Title: "Freed at the end", Kind: Count, cell: freed((*context).objectsCell)},
+		Column{Key: "freed_bytes", Title: "Freed at the end, bytes", Kind: Bytes, cell: freed((*context).bytesCell)})
 }
 
 // showsWhere reports whether a column says where living objects are.
 func (b *builder) showsWhere() bool {
-	wanted := keys(whereKeys())
+	wanted := keys(whereKeys() + freedKeys)
 	return slices.Contains(wanted, b.order.Key) ||
 		slices.ContainsFunc(b.table.Columns, func(c Column) bool { return slices.Contains(wanted, c.Key) })
 }
@@ -144,6 +158,9 @@ func (b *builder) attachWhere(list []Row, of analysis.SiteGroups) error {
 			rows[g].reachable[a.Generation] = rows[g].reachable[a.Generation].Add(estimated(a.Site, a.Amount))
 		}
 	}
+	if err := b.attachFreed(rows, of); err != nil {
+		return err
+	}
 	lifetimes, err := b.source.Lifetimes()
 	if err != nil {
 		return err
@@ -153,5 +170,22 @@ func (b *builder) attachWhere(list []Row, of analysis.SiteGroups) error {
 			rows[g].frozen = rows[g].frozen.Add(born)
 		}
 	})
+	return nil
+}
+
+// attachFreed says of groups what was freed of them while programs ended, if that is known.
+func (b *builder) attachFreed(rows []whereRow, of analysis.SiteGroups) error {
+	list, known, err := b.source.Session().SiteFreed()
+	if err != nil || !known {
+		return err
+	}
+	for i := range rows {
+		rows[i].freed = &q.Amount{}
+	}
+	for _, f := range list {
+		if g, ok := of.Of(f.Site); ok {
+			*rows[g].freed = rows[g].freed.Add(f.Amount)
+		}
+	}
 	return nil
 }
