@@ -176,7 +176,7 @@ var lossKinds = []lossKind{
 
 	{reason: LossFileEvents, missing: true,
 		why: "the imported file lacks events, because the runtime had no room for them or the file ends in the middle, " +
-			"or they could not be read",
+			"or they could not be read, or clrprof has no room for so many",
 		touches: "all views: estimates are too small, collections are missing or their pauses too short, or functions " +
 			"have no name",
 		advice: "Record with a larger buffer (dotnet-trace collect --buffersize), and let dotnet-trace end by itself."},

@@ -50,7 +50,7 @@ type code struct {
 	maps      map[uint64][]session.ILPoint // by method, of which the event that tells where it is comes next
 	points    int
 	nameBytes int
-	left      uint64 // methods and modules for which there was no room
+	left      uint64 // methods, modules and maps for which there was no room
 }
 
 // addMethod reads MethodLoadVerbose, or what a rundown says of a method that was there. from is when it came.
@@ -99,8 +99,12 @@ func (c *code) addMap(e *eventpipe.Event) bool {
 	id := f.Uint64()
 	f.Skip(8 + 1) // version of its IL, extent
 	n := int(f.Uint16())
-	if f.Left() < 8*n || c.points+n > maxMapPoints || len(c.maps) >= maxMethods {
-		return f.Left() >= 8*n
+	if f.Left() < 8*n {
+		return false
+	}
+	if c.points+n > maxMapPoints || len(c.maps) >= maxMethods {
+		c.left++
+		return true
 	}
 	points := make([]session.ILPoint, n)
 	for i := range points {

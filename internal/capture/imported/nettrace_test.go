@@ -191,3 +191,24 @@ func FuzzNettrace(f *testing.F) {
 		}
 	})
 }
+
+// TestNoRoom: what exceeds a limit is a loss of the session, whatever kind of event it is.
+func TestNoRoom(t *testing.T) {
+	trace, err := ReadNettrace(bytes.NewReader(unpacked(t, "ticks-10.0.12.nettrace")), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	trace.lostGCs, trace.unreadable, trace.code.left = 1, 2, 4
+	w, err := session.Create(filepath.Join(t.TempDir(), "a.clrprof"), false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer w.Close()
+	if _, err := trace.Write(w, secrets.All); err != nil {
+		t.Fatal(err)
+	}
+	losses := get(t, w.Losses)
+	if len(losses) != 1 || losses[0].Reason != session.LossFileEvents || losses[0].Events != 7 {
+		t.Errorf("7 events were left out, and lost is %v", losses)
+	}
+}

@@ -315,7 +315,7 @@ func (w *writer) writeLosses() error {
 	if deep.Events > 0 {
 		rows = append(rows, deep)
 	}
-	lost := quantity.Count(w.res.Lost + w.lostGCs + w.unreadable)
+	lost := quantity.Count(w.res.Lost + w.lostGCs + w.unreadable + w.code.left)
 	if w.res.Cut {
 		lost++
 	}
