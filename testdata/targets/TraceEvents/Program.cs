@@ -1,6 +1,7 @@
 // TraceEvents: reads a nettrace file with Microsoft's TraceEvent, and prints what is in it, one thing in a line, with tabs between:
 //   sample KIND TYPE FRAMES      an allocation; the functions on its stack, the outermost first, with | between
-//   gc NUMBER GENERATION KIND INDUCED PAUSE_NS SIZES   a collection; the sizes of the heap after it, by generation, with , between
+//   gc NUMBER GENERATION KIND REASON PAUSE_NS SIZES SUSPEND_NS   a collection; the sizes of the heap after it, by generation, with
+//                                , between; and how long it took to stop the program
 //   event PROVIDER ID COUNT      how many events there are
 
 using System;
@@ -49,7 +50,7 @@ namespace TraceEvents
             long[] sizes = s == null ? new long[5] : new[] { s.GenerationSize0, s.GenerationSize1, s.GenerationSize2, s.GenerationSize3,
                 s.GenerationSize4 };
             Console.WriteLine($"gc\t{gc.Number}\t{gc.Generation}\t{gc.Type}\t{gc.Reason}\t{gc.PauseDurationMSec * 1e6:F0}\t" +
-                string.Join(",", sizes));
+                string.Join(",", sizes) + $"\t{gc.SuspendDurationMSec * 1e6:F0}");
         }
 
         // TraceEvent does not know the fields of this event: two numbers of 4 and 2 bytes and the type's address, then its name.
