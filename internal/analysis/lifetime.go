@@ -10,7 +10,7 @@ import (
 
 // ErrNoLifetime means that the ends of objects were not recorded.
 var ErrNoLifetime = errors.New("this session holds no lifetimes: it was recorded with --memory or --time and without " +
-	"--lifetime, or by an older clrprof: clrprof run --lifetime records them")
+	"--lifetime, by an older clrprof, or by another tool: clrprof run --lifetime records them")
 
 // Lifetime is what became of objects: Born = ΣDead + Alive, in objects and in bytes. With a filter by time, Born and
 // Dead are what happened in that time, so Alive is by how much the living changed and can be negative.

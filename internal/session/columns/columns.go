@@ -55,9 +55,6 @@ func (b *Block) Rows() int {
 	return len(b.Columns[0])
 }
 
-// maxBytes bounds the length of the encoding of a block of so many rows and columns without texts.
-func maxBytes(rows, columns int) int { return binary.MaxVarintLen64 * (1 + rows*columns) }
-
 // Append appends the encoding of a block to dst.
 func (b *Block) Append(dst []byte) ([]byte, error) {
 	if b.Rows() > MaxRows || len(b.Columns) > MaxColumns {

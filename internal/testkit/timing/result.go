@@ -80,22 +80,6 @@ func extremes(low, high *Values, n uint64, otherLow, otherHigh Values, others ui
 	}
 }
 
-// sum adds the functions of several threads.
-func sum(threads []Result) []Function {
-	sums := map[uint32]*Function{}
-	for _, t := range threads {
-		for _, f := range t.Functions {
-			s := sums[f.Function]
-			if s == nil {
-				s = &Function{Function: f.Function}
-				sums[f.Function] = s
-			}
-			s.add(f)
-		}
-	}
-	return sorted(sums)
-}
-
 func (f *Function) add(more Function) {
 	extremes(&f.Min, &f.Max, f.Ended, more.Min, more.Max, more.Ended)
 	f.Calls += more.Calls
