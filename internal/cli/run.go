@@ -158,10 +158,10 @@ var runFlagGroups = []flagGroup{
 	{"code", "--mine PATTERN  --include PATTERN  --exclude PATTERN  --exclude-small  --instrument MODE"},
 	{"times", "--trace FILE  --trace-limit SIZE  --events KINDS  --event-limit N  --cpu-counters A,B"},
 	{"", "--probes WAY"},
-	{"objects", "--snapshot WHEN  --roots WHICH  --final-gc"},
+	{"objects", "--snapshot WHEN  --roots WHICH  --final-gc  --test-cases"},
 	{"when", "--after TIME  --for TIME  --stop-when CONDITION  --record-first N  --paused  --stopped"},
 	{"", "--control-signals  --wait-ready"},
-	{"calls", "--record-inside PATTERN  --record-outside PATTERN  --mark-at PATTERN  --mark-requests  --test-cases"},
+	{"calls", "--record-inside PATTERN  --record-outside PATTERN  --mark-at PATTERN  --mark-requests"},
 	{"", "--start-at PATTERN  --stop-at PATTERN  --pause-at PATTERN  --resume-at PATTERN"},
 	{"limits", "--memory-limit SIZE  --max-stack-depth N  --sample-counters MILLISECONDS"},
 }

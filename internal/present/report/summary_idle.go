@@ -51,20 +51,40 @@ func (s *Summary) isIdle(t *analysis.UserTime) bool {
 // part of it at least.
 const mostOfRun = 2
 
-// waitsForOthers reports whether a thread waits once, for most of the run, for what other threads do meanwhile, as the
-// function of a build that waits until it is done: where time goes is on the paths of those.
+// waitsForOthers reports whether the program's first thread waits once, for most of the run, for what other threads do
+// meanwhile, as the function of a build that waits until it is done: where time goes is on the paths of those. Another
+// thread that waits once waits for something that it needs.
 func (s *Summary) waitsForOthers(t *analysis.UserTime) bool {
 	f := s.context.functions.get(t.Function)
 	waits := slices.Contains(waitsForItems[f.RawType], f.RawName) || rules.WaitsForThreads(f.RawType+"."+f.RawName)
 	process := s.context.functions.get(t.From.Function).Process
 	ran := s.context.span(process)
 	if !waits || s.calls[t.From.Function] != 1 || t.Voluntary >= leastWaits || t.Blocked < ran/mostOfRun ||
-		s.callsIn(t.From.Function, isRelease) {
+		s.callsIn(t.From.Function, isRelease) || !s.calledByMain(t.From.Function, mostFromMain) {
 		return false
 	}
 	all, err := s.context.source.ProcessTimes()
 	return err == nil && slices.ContainsFunc(all, func(p session.ProcessTimeValue) bool {
 		return p.Process == process && p.Inclusive.Elapsed-ran >= t.Blocked/mostOfRun
+	})
+}
+
+// mostFromMain is how many functions of the user lie at most between the entry point and where the program waits for
+// its threads: a large command line has some ten.
+const mostFromMain = 40
+
+// calledByMain reports whether a function is an entry point, or is called once, by a function of which that is so.
+func (s *Summary) calledByMain(function session.FunctionID, through int) bool {
+	if slices.Contains(entryPoints, s.context.functions.get(function).RawName) {
+		return true
+	}
+	calls, err := s.context.callsOf(function)
+	if err != nil || s.calls[function] != 1 || through == 0 {
+		return false
+	}
+	return slices.ContainsFunc(calls, func(x call) bool {
+		return x.callee == function && x.caller != function && s.context.isUser(x.caller) &&
+			s.calledByMain(x.caller, through-1)
 	})
 }
 
