@@ -4,8 +4,12 @@ import type { ComponentChildren } from "preact";
 /** The characters of operators that are brackets elsewhere: operator <(Money, Money). */
 const operator = /operator [!%&*+\-./<=>?@^|~$#:\\]+/y;
 
-/** The name of a function or a type in three: its namespace and class, with the dot behind them, its own name, and what follows that, type parameters first. Undefined: it has neither namespace nor class. */
-export function nameParts(name: string): [string, string, string] | undefined {
+/** The line behind the name of a lambda, which nobody knows by its number. */
+const lineBehind = /(?<=<lambda #.*) \S+:\d+$/;
+
+/** The name of a function or a type in three: its namespace and class, with the dot behind them, its own name, and what follows that, the line of a lambda and type parameters first. Undefined: it has neither namespace nor class. */
+export function nameParts(whole: string): [string, string, string] | undefined {
+  const line = lineBehind.exec(whole)?.[0] ?? "", name = whole.slice(0, whole.length - line.length);
   let depth = 0, begin = 0, end = 0;
   for (let i = 0; i < name.length; i++) {
     operator.lastIndex = i;
@@ -19,7 +23,7 @@ export function nameParts(name: string): [string, string, string] | undefined {
     else if (c === "." && depth === 0 && i > 0 && name[i - 1] !== ".") { begin = i + 1; end = 0; }
   }
   end ||= name.length;
-  return begin ? [name.slice(0, begin), name.slice(begin, end), name.slice(end)] : undefined;
+  return begin ? [name.slice(0, begin), name.slice(begin, end), line + name.slice(end)] : undefined;
 }
 
 const twist = 20; // pixels before a name that can be opened
@@ -29,8 +33,8 @@ const letter = 0.92; // of a digit's width: what names need in most fonts
 export function shownName(name: string): ComponentChildren {
   const parts = nameParts(name);
   if (!parts) return undefined;
-  const [of, own, rest] = parts;
-  return <><span class="class" style={{ maxWidth: `calc(100% - ${Math.ceil(own.length * letter) + 1}ch - ${twist}px)` }}><bdi dir="ltr">{of}</bdi></span>{own}{rest}</>;
+  const [of, own, rest] = parts, seen = own.length + (lineBehind.exec(name)?.[0].length ?? 0);
+  return <><span class="class" style={{ maxWidth: `calc(100% - ${Math.ceil(seen * letter) + 1}ch - ${twist}px)` }}><bdi dir="ltr">{of}</bdi></span>{own}{rest}</>;
 }
 
 /** The beginning of a name for which there is room, of text that is so wide; "": there is none for a letter. */
@@ -69,8 +73,9 @@ export function fittingName(name: string, room: number, letter: (of: string) => 
   if (width(name) <= room) return name;
   const parts = keptParts(name);
   if (!parts) return beginning(name.replace(/(?<=.)\(.*$/, ""), room, letter);
-  const [of, own, rest] = parts, generic = rest.startsWith("<") ? rest.slice(0, rest.lastIndexOf(">(") + 1) : "";
-  for (const shorter of [of + own + generic, of + own]) if (width(shorter) <= room) return shorter;
+  const [of, own, rest] = parts, line = lineBehind.exec(name)?.[0];
+  const next = line ?? (rest.startsWith("<") ? rest.slice(0, rest.lastIndexOf(">(") + 1) : "");
+  for (const shorter of [of + own + next, of + own]) if (width(shorter) <= room) return shorter;
   const end = ending(of, room - width(own), letter);
   return end ? end + own : beginning(own, room, letter);
 }

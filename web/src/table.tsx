@@ -108,7 +108,7 @@ function withLine(text: string): ComponentChildren {
   return line ? <><span class="file" style={{ maxWidth: `calc(100% - ${line.length}ch)` }}><bdi dir="ltr">{file}</bdi></span>{line}</> : undefined;
 }
 
-export const nameText = (text: string) => withLine(text) ?? shownName(text) ?? text;
+export const nameText = (text: string) => (text.includes("<lambda #") ? undefined : withLine(text)) ?? shownName(text) ?? text;
 
 export const linkAddress = ({ view, ...more }: Link) => viewAddress(view, { ...more, time: more.gc ? "" : undefined, async: view === "callers" ? asyncHere() : undefined });
 

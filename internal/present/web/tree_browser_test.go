@@ -188,6 +188,15 @@ const wholeNames = `[...document.querySelectorAll(".rows .name .class")].map(of 
 	return last.right <= own.parentElement.closest(".name").getBoundingClientRect().right;
 }).map(own => own.textContent)`
 
+// lambdaLines are the lines behind the names of lambdas that end within their cells.
+const lambdaLines = `[...document.querySelectorAll(".rows .name .class")].map(of => of.nextSibling.nextSibling).filter(
+	rest => / \S+:\d/.test(rest?.textContent)).map(rest => {
+	const range = document.createRange(), line = /^ \S+:\d+/.exec(rest.textContent)[0];
+	range.setStart(rest, 0), range.setEnd(rest, line.length);
+	const seen = [...range.getClientRects()].at(-1).right <= rest.parentElement.closest(".name").getBoundingClientRect().right;
+	return seen ? line : "";
+})`
+
 // TestLongNames: where a function's name has no room, its parameters are cut first, then its namespace and class, and
 // its own name is whole, in operators, constructors and generic methods, too.
 func TestLongNames(t *testing.T) {
@@ -212,6 +221,9 @@ func TestLongNames(t *testing.T) {
 		slices.Sort(want)
 		if !slices.Equal(whole, want) {
 			t.Errorf("%s: functions whose names are whole: %q, want %q", view, whole, want)
+		}
+		if lines := eval[[]string](p, lambdaLines); !slices.Equal(lines, []string{" Program.cs:1"}) {
+			t.Errorf("%s: lines of lambdas that are seen: %q", view, lines)
 		}
 	}
 	p.visit("view=flame", "canvas[data-boxes]")
