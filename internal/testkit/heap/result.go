@@ -8,6 +8,7 @@ type Result struct {
 	GCs        []GC
 	Alive      []Cohort // after the final GC, sorted by site, generation, birth
 	AliveKnown bool     // there was a final GC
+	Freed      []Freed  // of those that were alive when the program began to end, sorted by site and generation
 	Changes    []Change // from each collection to the next, sorted by collection and site
 	Reasons    []Reason // of the collections that Tracker.Reasons asks for, sorted by collection and site
 	Untracked  uint64   // gaps without an object inside ranges of survivors, over all collections
@@ -50,6 +51,13 @@ type Reason struct {
 type Cohort struct {
 	Site, Generation, Born uint32 // Born: collections before
 	Objects                wire.Population
+}
+
+// Freed is the objects of one site that were alive when the program began to end, and were found dead later in one
+// generation. They are alive at the end, and no deaths of their site.
+type Freed struct {
+	Site, Generation uint32
+	Objects          wire.Population
 }
 
 // most is the greatest number of survived collections in each bucket of wire.Ages but the last.

@@ -35,12 +35,15 @@ type collection struct {
 // Tracker follows the objects of a recording. The zero value is ready.
 type Tracker struct {
 	Reasons func(GCStart) bool // of which collections Result.Reasons tells; nil: of none
+	Ending  uint32             // number of the collection with which the program began to end; 0: none
 
 	table    []object // sorted by address when a collection has ended; new ones are appended
 	result   Result
 	ends     []uint64 // when each collection ended
 	reported []Change // by site, less one: the last ones
 	now      *collection
+	freed    map[[2]uint32]wire.Population // by site and generation
+	cohorts  map[Cohort]wire.Population    // that were alive when the program began to end
 	ended    bool
 }
 
@@ -236,6 +239,9 @@ func (t *Tracker) end(e GCEnd) error {
 	if t.Reasons != nil && t.Reasons(now.start) {
 		t.reasons()
 	}
+	if t.isEnding() {
+		t.cohorts, t.freed = t.living(after, 0), map[[2]uint32]wire.Population{}
+	}
 	if now.start.Final {
 		t.alive(after)
 	}
@@ -339,6 +345,14 @@ func (t *Tracker) bury(o *object, generation uint32) error {
 	if o.thread != 0 {
 		return fmt.Errorf("the object at %#x is dead, and thread %d holds it", o.address, o.thread)
 	}
+	if t.cohorts != nil && o.born < t.Ending {
+		key := [2]uint32{o.site, generation}
+		sum := t.freed[key]
+		Add(&sum, o.bytes)
+		t.freed[key] = sum
+		Add(&t.result.GCs[len(t.result.GCs)-1].Generations[generation].Freed, o.bytes)
+		return nil
+	}
 	site := &t.result.Sites[o.site-1]
 	Add(&site.Dead[generation], o.bytes)
 	survived := uint32(len(t.result.GCs)) - 1 - o.born
@@ -386,18 +400,42 @@ func (t *Tracker) reasons() {
 	}
 }
 
-// alive makes the cohorts of all objects that are in a generation and have a site.
-func (t *Tracker) alive(after generations) {
+// isEnding reports whether the program began to end with the collection that ends.
+func (t *Tracker) isEnding() bool { return t.Ending != 0 && uint32(len(t.result.GCs)) == t.Ending }
+
+// living are the cohorts of all objects that are in a generation, have a site, and were not born earlier.
+func (t *Tracker) living(after generations, born uint32) map[Cohort]wire.Population {
 	cohorts := map[Cohort]wire.Population{}
 	for _, o := range t.table {
-		if g, ok := after.of(o.address); ok && o.site != 0 {
+		if g, ok := after.of(o.address); ok && o.site != 0 && o.born >= born {
 			key := Cohort{Site: o.site, Generation: g, Born: o.born}
 			p := cohorts[key]
 			Add(&p, o.bytes)
 			cohorts[key] = p
 		}
 	}
+	return cohorts
+}
+
+// alive makes the cohorts of what is alive at the end: what was alive when the program began to end, where it was then,
+// and what was born later.
+func (t *Tracker) alive(after generations) {
+	born := uint32(0)
+	if t.cohorts != nil {
+		born = t.Ending
+	}
+	cohorts := t.living(after, born)
+	maps.Copy(cohorts, t.cohorts)
 	t.result.Alive, t.result.AliveKnown = SortCohorts(cohorts), true
+	for key, objects := range t.freed {
+		t.result.Freed = append(t.result.Freed, Freed{Site: key[0], Generation: key[1], Objects: objects})
+	}
+	slices.SortFunc(t.result.Freed, CompareFreed)
+}
+
+// CompareFreed orders by site and generation.
+func CompareFreed(a, b Freed) int {
+	return cmp.Or(cmp.Compare(a.Site, b.Site), cmp.Compare(a.Generation, b.Generation))
 }
 
 // SortCohorts makes a list of cohorts that were added up by site, generation and birth.

@@ -19,6 +19,7 @@ type counted struct {
 	ends    []uint64 // of the collections
 	frozen  []bool   // by site
 	leftOut uint64   // objects that were not to be counted
+	ending  uint32   // number of the collection with which the program began to end; 0: none
 	losses  [wire.LossCount]wire.LossEntry
 }
 
@@ -37,7 +38,7 @@ func readArena(dir string) (*counted, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &counted{losses: h.Losses, leftOut: h.LeftOut}
+	c := &counted{losses: h.Losses, leftOut: h.LeftOut, ending: h.EndingGC}
 	c.result.Untracked = h.Losses[wire.LossUntracked].Events
 	c.result.AliveKnown = h.AliveKnown == 1
 	if err := c.readSites(a); err != nil {
@@ -82,6 +83,7 @@ func (c *counted) readLog(log []byte) error {
 	alive := map[heap.Cohort]wire.Population{}
 	reasons := map[[2]uint32]heap.Reason{}
 	reported, since := map[uint32]heap.Change{}, uint32(0)
+	freed := map[[2]uint32]wire.Population{}
 	for len(log) > 0 {
 		record, rest, err := wire.Next(log)
 		if err != nil {
@@ -110,6 +112,10 @@ func (c *counted) readLog(log []byte) error {
 			sum := alive[key]
 			add(&sum, r.Objects)
 			alive[key] = sum
+		case wire.Freed:
+			for _, x := range r.Freed {
+				freed[[2]uint32{x.Site, x.Counter}] = x.Objects
+			}
 		case wire.Why:
 			key := [2]uint32{r.GC, r.Site}
 			sum := reasons[key]
@@ -123,6 +129,10 @@ func (c *counted) readLog(log []byte) error {
 	if c.result.AliveKnown {
 		c.result.Alive = heap.SortCohorts(alive)
 	}
+	for key, objects := range freed {
+		c.result.Freed = append(c.result.Freed, heap.Freed{Site: key[0], Generation: key[1], Objects: objects})
+	}
+	slices.SortFunc(c.result.Freed, heap.CompareFreed)
 	c.result.Reasons = slices.SortedFunc(maps.Values(reasons), func(a, b heap.Reason) int {
 		return cmp.Or(cmp.Compare(a.GC, b.GC), cmp.Compare(a.Site, b.Site))
 	})

@@ -92,7 +92,7 @@ func compareRecorded(t *testing.T, agent string, target *exec.Cmd, env []string)
 		t.Fatal(err)
 	}
 	got.nothingLost(t)
-	want, late, err := follow(recording, got.ends)
+	want, late, err := follow(recording, got.ends, got.ending)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -108,7 +108,7 @@ func compareRecorded(t *testing.T, agent string, target *exec.Cmd, env []string)
 
 // follow gives a recording to the tracker. The times are the agent's, which reads the clock itself. It also returns how
 // many objects were born after the last collection, which it does not give to it.
-func follow(path string, ends []uint64) (result *heap.Result, late uint64, err error) {
+func follow(path string, ends []uint64, ending uint32) (result *heap.Result, late uint64, err error) {
 	f, err := os.Open(path)
 	if err != nil {
 		return nil, 0, err
@@ -116,7 +116,7 @@ func follow(path string, ends []uint64) (result *heap.Result, late uint64, err e
 	defer f.Close()
 	// what the agent looks at if nothing else is asked for
 	gen2 := func(s heap.GCStart) bool { return s.Collected&4 != 0 }
-	tracker, n := &heap.Tracker{Reasons: gen2}, 0
+	tracker, n := &heap.Tracker{Reasons: gen2, Ending: ending}, 0
 	for r := heap.NewReader(f); ; {
 		e, err := r.Next()
 		if errors.Is(err, io.EOF) {
