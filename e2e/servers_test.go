@@ -131,6 +131,7 @@ func (p *served) rebuild() {
 // meanwhile: the nodes of MSBuild that are left serve any build of this user.
 func TestServersOutlive(t *testing.T) {
 	dotnettest.NotQuick(t, "it builds a project, and nothing else meanwhile")
+	dotnettest.BuildAlone(t)
 	p := newServed(t)
 	p.s.env = p.env()
 	r := p.s.run(append([]string{"run", "-o", "s.clrprof", "--"}, p.build()...)...)
@@ -163,6 +164,7 @@ func TestServersOutlive(t *testing.T) {
 // is removed.
 func TestServersOutliveKilled(t *testing.T) {
 	dotnettest.NotQuick(t, "it builds a project, and nothing else meanwhile")
+	dotnettest.BuildAlone(t)
 	p := newServed(t)
 	p.s.env = p.env()
 	run := p.s.start(append([]string{"run", "-o", "s.clrprof", "--", "sh", "-c", `"$@" >&2; echo built; read line`,

@@ -50,6 +50,7 @@ func (x *service) recordBuild(name string, build func() error) {
 // meanwhile, as in TestServersOutlive.
 func TestAttachTimeServers(t *testing.T) {
 	dotnettest.NotQuick(t, "it builds a project, and nothing else meanwhile")
+	dotnettest.BuildAlone(t)
 	p := newServed(t)
 	p.s.env = append(p.env(), "MSBUILDNOINPROCNODE=1") // the node that builds stays
 	env := p.s.dormantEnv()

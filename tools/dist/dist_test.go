@@ -28,7 +28,7 @@ import (
 func TestDist(t *testing.T) {
 	dotnettest.NotQuick(t, "it makes two releases")
 	one := filepath.Join(t.TempDir(), "one")
-	makeRelease(t, "../..", one, withSDK(os.Getenv("PATH")))
+	makeRelease(t, "../..", one, withSDK(t.TempDir(), os.Getenv("PATH")))
 	t.Run("Again", func(t *testing.T) { testAgain(t, one) })
 	for _, m := range compiled(t) {
 		t.Run("Archive/"+m.name, func(t *testing.T) { testArchive(t, one, m) })
@@ -66,13 +66,22 @@ func sdk() (dotnettest.SDK, bool) {
 	return in.NewestSDK()
 }
 
-// withSDK returns variables with the SDK before what a PATH has, and with the feeds of an SDK that needs no network.
-func withSDK(path string) []string {
+// withSDK returns variables with the SDK before what a PATH has, and with the feeds of an SDK that needs no network. What
+// it builds waits for other builds of tests, in the folder of a command that it makes there.
+func withSDK(folder, path string) []string {
 	sdk, ok := sdk()
 	if !ok {
 		return []string{"PATH=" + path}
 	}
-	env := []string{"PATH=" + sdk.Root + string(filepath.ListSeparator) + path}
+	first := sdk.Root
+	if flock, err := exec.LookPath("flock"); err == nil {
+		lock, err := dotnettest.BuildsLock()
+		script := fmt.Sprintf("#!/bin/sh\nexec '%s' '%s' '%s' \"$@\"\n", flock, lock, sdk.Dotnet())
+		if err == nil && os.WriteFile(filepath.Join(folder, "dotnet"), []byte(script), 0o755) == nil {
+			first = folder
+		}
+	}
+	env := []string{"PATH=" + first + string(filepath.ListSeparator) + path}
 	for _, kv := range sdk.Env(os.TempDir()) {
 		if strings.HasPrefix(kv, "RestoreConfigFile=") {
 			env = append(env, kv)
@@ -128,7 +137,7 @@ func testAgain(t *testing.T, one string) {
 	}
 	two := filepath.Join(t.TempDir(), "two")
 	env := []string{"UMASK=077", "TZ=Asia/Tokyo", "HOME=" + t.TempDir(), "GOENV=" + goEnv(t, "GOENV"), "GOMODCACHE=" + goEnv(t, "GOMODCACHE"), "GOCACHE=" + goEnv(t, "GOCACHE")}
-	env = append(env, withSDK(without(t, "git", "npm", "npx", "node"))...)
+	env = append(env, withSDK(t.TempDir(), without(t, "git", "npm", "npx", "node"))...)
 	if dotnettest.EveryRuntime() { // all is compiled again, too
 		env = append(env, "GOCACHE="+t.TempDir())
 	}

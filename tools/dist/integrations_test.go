@@ -33,7 +33,7 @@ const usesIntegrations = `<Project Sdk="Microsoft.NET.Sdk">
 func TestIntegrations(t *testing.T) {
 	dotnettest.NotQuick(t, "it runs real builds")
 	dotnettest.NeedSDK(t)
-	for _, kv := range withSDK(os.Getenv("PATH")) {
+	for _, kv := range withSDK(t.TempDir(), os.Getenv("PATH")) {
 		name, value, _ := strings.Cut(kv, "=")
 		t.Setenv(name, value)
 	}
@@ -53,6 +53,7 @@ func TestIntegrations(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+	dotnettest.BuildAlone(t)
 	cmd := f.command(f.sdk.Dotnet(), "run", "-c", "Release")
 	cmd.Dir = p
 	if out, err := cmd.CombinedOutput(); err != nil ||
