@@ -29,14 +29,25 @@ func (x *service) recordSecond(name string) {
 	}
 }
 
-// recordBuild records the calls of a whole build.
+// recordBuild records the calls of a whole build. A node of MSBuild may have ended after the build before: it does if
+// there are more processes called dotnet than processors, and counts those that have ended, too, until somebody has
+// waited for them. Then there is nothing to record, which is no fault of the recording.
 func (x *service) recordBuild(name string, build func() error) {
 	x.t.Helper()
 	a := x.attach(name, "--time")
 	if err := build(); err != nil {
 		x.t.Error(err)
 	}
-	x.detach(a)
+	if r := x.s.run("ctl", itoa(x.pid), "detach"); r.exit == 0 {
+		a.ends(0, "detached from process")
+	} else if isNode := strings.HasPrefix(name, "dotnet"); isNode && strings.Contains(r.stderr, "is not being recorded") {
+		a.ends(0, fmt.Sprintf("process %d has ended", x.pid))
+		x.t.Logf("MSBuild has ended its node %d", x.pid)
+		checkTables(x.t, a.session)
+		return
+	} else {
+		x.t.Fatalf("detach: exit code %d: %s", r.exit, r.stderr)
+	}
 	checkTables(x.t, a.session)
 	for _, row := range query[struct{ Calls int64 }](x.t, a.session, "SELECT sum(calls) AS calls FROM function_time") {
 		if row.Calls < 100_000 {
@@ -67,8 +78,8 @@ func TestAttachTimeServers(t *testing.T) {
 		t.Fatal(err)
 	}
 	left := p.servers()
-	if len(left) < 2 {
-		t.Fatalf("%d servers are left: want the compiler's, and a node, which ends if there are many others", len(left))
+	if len(left) == 0 {
+		t.Fatal("no server is left: want the compiler's, and a node, which ends if there are many others")
 	}
 	for _, pid := range left {
 		x, name := p.s.asService(pid), strings.TrimSpace(procText(pid, "comm"))
