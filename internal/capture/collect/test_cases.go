@@ -1,6 +1,7 @@
 package collect
 
 import (
+	"cmp"
 	"encoding/binary"
 	"fmt"
 	"math"
@@ -14,11 +15,18 @@ import (
 	"github.com/clrprof/clrprof/internal/wire"
 )
 
+// maxCases bounds the rows of a process, whose arguments have some 500 characters at most: no suite of tests has as
+// many cases, but a test can be called with other arguments each time. What comes later is one row for each test.
+const maxCases = 20_000
+
+// otherArguments stand for all arguments of the cases of a test that have no row of their own.
+const otherArguments = "…"
+
 // testCases are what calls of tests with arguments allocated in a process.
 type testCases struct {
 	rows    map[caseKey]*session.TestCase
-	unknown map[caseKey]int64 // calls so far of which not all arguments are known, by those that are
-	changed []*session.TestCase
+	unnamed map[caseKey]int64 // calls so far by the arguments that are known, where some are not
+	changed map[*session.TestCase]struct{}
 }
 
 // caseKey is what calls have in common that are one row.
@@ -36,36 +44,50 @@ func (c *testCases) add(r *Recorder, p *process, record *wire.TestCase) error {
 		return fmt.Errorf("%w: a case of function %d with arguments %x", wire.ErrCorrupt, record.Function,
 			record.Arguments)
 	}
-	if c.rows == nil {
-		c.rows, c.unknown = map[caseKey]*session.TestCase{}, map[caseKey]int64{}
-	}
-	key := caseKey{f.id, arguments, 0}
-	if !whole {
-		c.unknown[key]++
-		key.number = c.unknown[key]
-	}
-	row := c.rows[key]
-	if row == nil {
-		row = &session.TestCase{Function: key.function, Arguments: key.arguments, Number: key.number}
-		c.rows[key] = row
-		r.cases++
-	}
+	had := len(c.rows)
+	row := c.row(f.id, arguments, whole)
+	r.cases += quantity.Count(len(c.rows) - had)
 	row.Calls++
 	row.Amount = row.Amount.Add(quantity.Amount{Allocations: quantity.Count(record.Objects),
 		Bytes: quantity.Bytes(record.Bytes)})
-	if !slices.Contains(c.changed, row) {
-		c.changed = append(c.changed, row)
-	}
 	return nil
+}
+
+// row returns the row of a call, which changes.
+func (c *testCases) row(function session.FunctionID, arguments string, whole bool) *session.TestCase {
+	if c.rows == nil {
+		c.rows, c.unnamed = map[caseKey]*session.TestCase{}, map[caseKey]int64{}
+		c.changed = map[*session.TestCase]struct{}{}
+	}
+	key := caseKey{function, arguments, 0}
+	if !whole && len(c.rows) < maxCases {
+		c.unnamed[key]++
+		key.number = c.unnamed[key]
+	}
+	row := c.rows[key]
+	if row == nil && len(c.rows) >= maxCases {
+		key = caseKey{function, otherArguments, 0}
+		row = c.rows[key]
+	}
+	if row == nil {
+		row = &session.TestCase{Function: key.function, Arguments: key.arguments, Number: key.number}
+		c.rows[key] = row
+	}
+	c.changed[row] = struct{}{}
+	return row
 }
 
 // write writes the rows that changed.
 func (c *testCases) write(r *Recorder) error {
 	var rows []session.TestCase
-	for _, row := range c.changed {
+	for row := range c.changed {
 		rows = append(rows, *row)
 	}
-	c.changed = nil
+	slices.SortFunc(rows, func(a, b session.TestCase) int {
+		return cmp.Or(cmp.Compare(a.Function, b.Function), cmp.Compare(a.Arguments, b.Arguments),
+			cmp.Compare(a.Number, b.Number))
+	})
+	clear(c.changed)
 	return r.rec.WriteTestCases(rows)
 }
 

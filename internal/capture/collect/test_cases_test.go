@@ -1,12 +1,39 @@
 package collect
 
 import (
+	"strconv"
 	"testing"
 
 	"pgregory.net/rapid"
+
+	"github.com/clrprof/clrprof/internal/quantity"
 )
 
-// TestArgumentsText: arguments read as in C#, and what is not known says so.
+// TestManyCases: cases beyond the limit are one row for each test, and those that have a row keep it.
+func TestManyCases(t *testing.T) {
+	var c testCases
+	for i := range maxCases + 100 {
+		for range 2 { // each case is called twice
+			c.row(1, strconv.Itoa(i), true).Calls++
+			c.row(2, "?", false).Calls++
+		}
+	}
+	var calls, others quantity.Count
+	for key, row := range c.rows {
+		calls += row.Calls
+		if key.arguments == otherArguments {
+			others += row.Calls
+		}
+	}
+	if want := quantity.Count(4 * (maxCases + 100)); calls != want || others == 0 || len(c.rows) > maxCases+2 {
+		t.Errorf("%d calls of %d in %d rows, %d of them beyond the limit", calls, want, len(c.rows), others)
+	}
+	if row := c.row(1, "7", true); row.Arguments != "7" || row.Calls != 2 {
+		t.Errorf("%+v", row)
+	}
+}
+
+// TestArgumentsText: arguments are written as in C#, and those whose value is not known as ? or ….
 func TestArgumentsText(t *testing.T) {
 	for _, tt := range []struct {
 		bytes []byte
