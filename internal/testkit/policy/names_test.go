@@ -2,11 +2,9 @@ package policy
 
 import (
 	"go/ast"
-	"go/parser"
 	"go/token"
-	"io/fs"
 	"path"
-	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -29,22 +27,11 @@ type exports struct {
 // TestExported requires that an exported name is used by another package, or that a name that is used says what it is:
 // a type in the signature or the fields of one, the other constants of its group. What wire exports is the agent's, too.
 func TestExported(t *testing.T) {
-	packages, used := map[string]*exports{}, map[string]bool{}
-	allGoFiles(t, func(rel string, fset *token.FileSet, f *ast.File) {
-		usedNames(rel, f, used)
-		pkg, internal := strings.CutPrefix(path.Dir(rel), "internal/")
-		if !internal || pkg == "wire" || strings.HasSuffix(rel, "_test.go") || ast.IsGenerated(f) {
-			return
-		}
-		if packages[pkg] == nil {
-			packages[pkg] = &exports{names: map[string]string{}, mentioned: map[string]bool{}}
-		}
-		for _, d := range f.Decls {
-			packages[pkg].add(d, func(p token.Pos) string { return rel + ":" + strconv.Itoa(fset.Position(p).Line) })
-		}
-	})
+	used := map[string]bool{}
+	nothing := func(string) bool { return false }
+	walkGo(t, nothing, func(_ string, _ *token.FileSet, f *ast.File) { usedNames(f, used) })
 	needed := map[string]bool{}
-	for pkg, d := range packages {
+	for pkg, d := range exported(t) {
 		for _, group := range d.groups {
 			for _, name := range group {
 				if used[pkg+"."+name] {
@@ -72,32 +59,27 @@ func TestExported(t *testing.T) {
 	}
 }
 
-// allGoFiles is goFiles for tests, too, and for modules of their own, which use what they are given.
-func allGoFiles(t *testing.T, fn func(rel string, fset *token.FileSet, f *ast.File)) {
+// exported returns what the packages below internal/ export, by their paths there, without wire and generated files.
+func exported(t *testing.T) map[string]*exports {
 	t.Helper()
-	err := filepath.WalkDir(root, func(p string, d fs.DirEntry, err error) error {
-		if n := d.Name(); err == nil && d.IsDir() && p != root && (n == "testdata" || strings.HasPrefix(n, ".")) {
-			return filepath.SkipDir
+	packages := map[string]*exports{}
+	goFiles(t, func(rel string, fset *token.FileSet, f *ast.File) {
+		pkg, internal := strings.CutPrefix(path.Dir(rel), "internal/")
+		if !internal || pkg == "wire" || ast.IsGenerated(f) {
+			return
 		}
-		if err != nil || d.IsDir() || !strings.HasSuffix(p, ".go") {
-			return err
+		if packages[pkg] == nil {
+			packages[pkg] = &exports{names: map[string]string{}, mentioned: map[string]bool{}}
 		}
-		fset := token.NewFileSet()
-		f, err := parser.ParseFile(fset, p, nil, parser.ParseComments)
-		if err != nil {
-			return err
+		for _, d := range f.Decls {
+			packages[pkg].add(d, func(p token.Pos) string { return rel + ":" + strconv.Itoa(fset.Position(p).Line) })
 		}
-		rel, err := filepath.Rel(root, p)
-		fn(filepath.ToSlash(rel), fset, f)
-		return err
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	return packages
 }
 
 // usedNames adds the names of other packages that a file has. An external test is another package than what it tests.
-func usedNames(rel string, f *ast.File, used map[string]bool) {
+func usedNames(f *ast.File, used map[string]bool) {
 	imported := map[string]string{}
 	for _, spec := range f.Imports {
 		imp, _ := strconv.Unquote(spec.Path.Value)
@@ -182,15 +164,7 @@ func (d *exports) mention(typ ast.Node) {
 // isField reports whether a field is one of a structure, not a parameter.
 func isField(typ ast.Node, f *ast.Field) bool {
 	s, ok := typ.(*ast.StructType)
-	if !ok {
-		return false
-	}
-	for _, field := range s.Fields.List {
-		if field == f {
-			return true
-		}
-	}
-	return false
+	return ok && slices.Contains(s.Fields.List, f)
 }
 
 // mostLines, mostFiles and mostNames bound a package: tests and generated files are not counted. mostFields bounds the
@@ -231,20 +205,13 @@ var large = map[string]int{
 // TestPackageSize requires that a package, and a structure, is of a size that a reader can take in.
 func TestPackageSize(t *testing.T) {
 	sizes := map[string]int{}
-	packages := map[string]*exports{}
 	goFiles(t, func(rel string, fset *token.FileSet, f *ast.File) {
 		pkg, internal := strings.CutPrefix(path.Dir(rel), "internal/")
 		if !internal || pkg == "wire" || ast.IsGenerated(f) {
 			return
 		}
-		if packages[pkg] == nil {
-			packages[pkg] = &exports{names: map[string]string{}, mentioned: map[string]bool{}}
-		}
 		sizes[pkg+" lines"] += fset.File(f.Pos()).LineCount()
 		sizes[pkg+" files"]++
-		for _, d := range f.Decls {
-			packages[pkg].add(d, func(token.Pos) string { return "" })
-		}
 		ast.Inspect(f, func(n ast.Node) bool {
 			if spec, ok := n.(*ast.TypeSpec); ok {
 				if s, ok := spec.Type.(*ast.StructType); ok {
@@ -254,7 +221,7 @@ func TestPackageSize(t *testing.T) {
 			return true
 		})
 	})
-	for pkg, e := range packages {
+	for pkg, e := range exported(t) {
 		sizes[pkg+" names"] = len(e.names)
 	}
 	bounds := map[string]int{"lines": mostLines, "files": mostFiles, "names": mostNames, "fields": mostFields}

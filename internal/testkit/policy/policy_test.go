@@ -104,22 +104,33 @@ func parseFloors(t *testing.T) map[string][]string {
 	return allowed
 }
 
-// goFiles parses every non-test Go file, for all platforms, and calls fn.
+// goFiles parses every Go file of the program, for all platforms, and calls fn: no tests, nothing of others, and no module
+// of its own, which is not in the binary.
 func goFiles(t *testing.T, fn func(rel string, fset *token.FileSet, f *ast.File)) {
+	t.Helper()
+	isOutside := func(dir string) bool {
+		_, err := os.Stat(filepath.Join(dir, "go.mod"))
+		return err == nil || filepath.Base(dir) == "third_party"
+	}
+	walkGo(t, isOutside, func(rel string, fset *token.FileSet, f *ast.File) {
+		if !strings.HasSuffix(rel, "_test.go") {
+			fn(rel, fset, f)
+		}
+	})
+}
+
+// walkGo parses every Go file, tests included, and calls fn. It leaves out what tests and tools only read, and folders
+// that are outside.
+func walkGo(t *testing.T, isOutside func(dir string) bool, fn func(rel string, fset *token.FileSet, f *ast.File)) {
 	t.Helper()
 	err := filepath.WalkDir(root, func(p string, d fs.DirEntry, err error) error {
 		if err != nil {
 			return err
 		}
-		if n := d.Name(); d.IsDir() && (n == "testdata" || n == "third_party" || strings.HasPrefix(n, ".") &&
-			p != root) {
+		if n := d.Name(); d.IsDir() && p != root && (n == "testdata" || strings.HasPrefix(n, ".") || isOutside(p)) {
 			return filepath.SkipDir
 		}
-		// a module of its own is not in the binary
-		if _, err := os.Stat(filepath.Join(p, "go.mod")); d.IsDir() && p != root && err == nil {
-			return filepath.SkipDir
-		}
-		if d.IsDir() || !strings.HasSuffix(p, ".go") || strings.HasSuffix(p, "_test.go") {
+		if d.IsDir() || !strings.HasSuffix(p, ".go") {
 			return nil
 		}
 		fset := token.NewFileSet()
