@@ -21,6 +21,7 @@ import (
 	"github.com/clrprof/clrprof/internal/capture/instrument"
 	"github.com/clrprof/clrprof/internal/capture/launch"
 	"github.com/clrprof/clrprof/internal/capture/proc"
+	"github.com/clrprof/clrprof/internal/capture/recording"
 	"github.com/clrprof/clrprof/internal/present/report/text"
 	"github.com/clrprof/clrprof/internal/quantity"
 	"github.com/clrprof/clrprof/internal/session"
@@ -352,7 +353,8 @@ func (a *attachFlags) options(pid int) (collect.Options, error) {
 			RecordFirst: uint32(a.steer.first), Sampled: a.sampled,
 			Time: a.time, NoMemory: !a.memory, Instrument: a.plan.instrument, Rules: rules.Lines(),
 			Mine: a.plan.mineRules().Lines()},
-		Output: a.output, Name: targetName(command), Force: a.force, Filter: rules, Facts: facts, Begin: now,
+		Output: a.output, Name: recording.ProgramName(command[0], command), Force: a.force, Filter: rules,
+		Facts: facts, Begin: now,
 		Group: a.followGroups(), Sample: quantity.Nanoseconds(a.sample) * 1_000_000, Meters: a.meters,
 	}, nil
 }

@@ -27,6 +27,7 @@ import (
 	"github.com/clrprof/clrprof/internal/capture/instrument"
 	"github.com/clrprof/clrprof/internal/capture/launch"
 	"github.com/clrprof/clrprof/internal/capture/live"
+	"github.com/clrprof/clrprof/internal/capture/recording"
 	"github.com/clrprof/clrprof/internal/capture/steer"
 	"github.com/clrprof/clrprof/internal/capture/systemevent"
 	"github.com/clrprof/clrprof/internal/pattern"
@@ -594,7 +595,7 @@ func (r *runFlags) options(e *environment, command []string) (collect.Options, e
 			MarkRequests: r.functions.markRequests, TestCases: r.functions.testCases,
 			Meters: r.meters, MeterInterval: time.Duration(r.sample) * time.Millisecond,
 			Agent: e.getenv("CLRPROF_AGENT"), RecordFirst: uint32(r.steer.first), Kept: r.steer.keptSignals()},
-		Output: r.output, Name: targetName(command), Force: r.force, Filter: rules,
+		Output: r.output, Name: recording.ProgramName(command[0], command), Force: r.force, Filter: rules,
 		Facts: facts, Begin: now, Group: r.followGroups(), Sample: quantity.Nanoseconds(r.sample) * 1_000_000,
 		Meters: r.meters, MarkAt: r.functions.marks, Limits: r.functions.limits, Trace: traced,
 	}, nil
@@ -750,19 +751,6 @@ func (r *runFlags) set() map[string]any {
 		set["snapshot"] = r.snapshot
 	}
 	return set
-}
-
-// targetName is the name of a session's command: app for `dotnet [exec] app.dll`.
-func targetName(command []string) string {
-	base := filepath.Base(command[0])
-	if base == "dotnet" {
-		for _, a := range command[1:] {
-			if strings.HasSuffix(a, ".dll") {
-				return strings.TrimSuffix(filepath.Base(a), ".dll")
-			}
-		}
-	}
-	return base
 }
 
 // sdkCommands are the commands of the .NET SDK that run no program of the user's, but the SDK's own.

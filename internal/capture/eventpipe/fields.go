@@ -13,9 +13,6 @@ func (f *Fields) Failed() bool { return f.d.failed }
 // Left is how many bytes are left.
 func (f *Fields) Left() int { return len(f.d.data) }
 
-// Byte takes a byte.
-func (f *Fields) Byte() byte { return f.d.byte() }
-
 // Uint16 takes a number of 16 bits.
 func (f *Fields) Uint16() uint16 { return f.d.uint16() }
 
