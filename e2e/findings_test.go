@@ -69,8 +69,8 @@ func containsAll(text string, parts []string) bool {
 	return true
 }
 
-// TestHeldShares: the finding about what holds the heap and the view of the snapshot have the same share of the heap for
-// the same objects: those that one holder has of a type from one place.
+// TestHeldShares: the finding about what holds the heap and the view of the snapshot give a holder's objects of one type
+// and one place the same share of the heap.
 func TestHeldShares(t *testing.T) {
 	t.Parallel()
 	r := mustRecord(t, dotnettest.Need(t).Newest().Command(dotnettest.Target(t, "Problems", dotnettest.Options{}), "bag"),

@@ -80,7 +80,7 @@ func traceEvent(t *testing.T, sdk dotnettest.SDK, file string) (types, functions
 	return types, functions, gcs
 }
 
-// withoutPause is a collection of which only the generation and the sizes are compared.
+// withoutPause takes the pause out of the line of a collection, so that only its generation and sizes are compared.
 func withoutPause(gc string) string {
 	generation, rest, _ := strings.Cut(gc, ", ")
 	_, sizes, _ := strings.Cut(rest, ", ")

@@ -117,8 +117,8 @@ var lookalikes = slices.DeleteFunc(rules.IDs(), func(id string) bool {
 	return slices.Contains(programRules, id) || slices.Contains(pieceRules, id)
 })
 
-// atLeast are rules of which a mistake can be more than one object: the truth is the least number. The runtime counts the
-// bytes.
+// atLeast are the rules whose findings can have more objects than the target has mistakes, since one mistake can make
+// several objects. Their bytes are compared with what the runtime counts.
 var atLeast = []string{"boxing-keys", "collection-growth", "linq", "reflection", "string-format"}
 
 // ownBytes are what functions of the target make that their rule is not about: collections, with their first arrays, and

@@ -1120,7 +1120,7 @@ static void ends_by_host(void)
 
 static void ends_by_exit(void)
 {
-    live_with_host(2); /* of which none stops */
+    live_with_host(2); /* neither host stops */
     end_by(&on_exit_handlers, WIRE_ENDING_EXIT);
 }
 

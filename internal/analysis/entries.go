@@ -58,7 +58,7 @@ type Entries struct {
 	Outside []EntryValue
 	// what async methods did after they had waited that several entry points call, or that are also called outside
 	Several []EntryValue
-	// of processes in which no entry point did anything, all together: those that build, and start the tests
+	// the sum over processes without entry points, such as those that build, and start the tests
 	Elsewhere EntryValue
 }
 

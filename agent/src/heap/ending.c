@@ -35,7 +35,8 @@ static uint64_t hosts;     /* when the program began to end */
 struct freed {
     uint64_t objects[WIRE_GENERATION_COUNT], bytes[WIRE_GENERATION_COUNT];
     struct wire_ages ages;
-    uint32_t next, generations; /* in the list of those that changed, 0: it is not in it; bit n: generation n changed */
+    uint32_t next;        /* site in the list of changed sites, 0: this one is not in the list */
+    uint32_t generations; /* bit n: the counter of generation n changed */
 };
 #define LAST UINT32_MAX /* ends the list */
 #define BATCH 256u      /* counters of one record */

@@ -105,7 +105,7 @@ func verb(text string) string {
 	return first + " "
 }
 
-// testArguments keeps what says nothing of the values: ? for those that are not known.
+// testArguments replaces the arguments of a test case, except where their values are not known: ? and … reveal nothing.
 func testArguments(r *redactor, _ *session.Texts, text string) string {
 	if strings.Trim(text, "?…, ") == "" {
 		return text

@@ -33,7 +33,7 @@ func TestManyCases(t *testing.T) {
 	}
 }
 
-// TestArgumentsText: arguments are written as in C#, and those whose value is not known as ? or ….
+// TestArgumentsText: arguments are written as in C#, and as ? or … where their values are not known.
 func TestArgumentsText(t *testing.T) {
 	for _, tt := range []struct {
 		bytes []byte

@@ -45,8 +45,8 @@ func (s *Stream) readHead(b []byte) error {
 	return nil
 }
 
-// KeepStacks makes the events that follow have stacks. Without it they are skipped, since who reads counters has no use
-// for them.
+// KeepStacks gives the events that follow their stacks. By default stacks are skipped, because readers of counters need
+// none.
 func (s *Stream) KeepStacks() { s.stacks = &stacks{} }
 
 // stacks are those since the last sequence point, at which their ids begin again.

@@ -48,7 +48,7 @@ type Stream struct {
 	sequence map[uint64]uint32 // of each thread's last event
 	clock    clock
 	head     Head
-	stacks   *stacks // nil: nobody asked for them
+	stacks   *stacks // nil: stacks are skipped
 }
 
 // clock makes nanoseconds of a stream's ticks.

@@ -66,7 +66,7 @@ func readGC(e *eventpipe.Event) (g gcEvent, ok bool) {
 			g.sizes[i] = f.Uint64()
 			f.Skip(8) // promoted
 		}
-		f.Skip(8) // bytes of those that are to be finalized
+		f.Skip(8) // bytes of objects that wait for finalization
 		g.finalizable = f.Uint64()
 		g.pinned = uint64(f.Uint32())
 		f.Skip(4 + 4 + 2) // sync blocks, handles, which runtime
@@ -79,7 +79,7 @@ func readGC(e *eventpipe.Event) (g gcEvent, ok bool) {
 	return g, !f.Failed() && g.depth <= oldest
 }
 
-// collection is one that is put together from events.
+// collection is a garbage collection, put together from its events.
 type collection struct {
 	recording.GC
 	background bool

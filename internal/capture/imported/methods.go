@@ -47,7 +47,7 @@ type code struct {
 	methods   []method
 	open      map[uint64]int // methods that are there, by where they begin
 	modules   map[uint64]module
-	maps      map[uint64][]session.ILPoint // by method, of which the event that tells where it is comes next
+	maps      map[uint64][]session.ILPoint // by method, until the event with the address of its code comes
 	points    int
 	nameBytes int
 	left      uint64 // methods, modules and maps for which there was no room
